@@ -178,10 +178,10 @@ def lost_worker(how, expected, world=3, patience=4):
         look(place / "run")
         resumed = workers(world, place / "run", place)
     for words in said:
-        assert words.startswith("LostError: Another of the 3 processes ended or did not answer in step 4"), words
-        assert "start all of them again, with resume=True" in words and "\n" not in words
+        assert words.startswith("LostError: Another process ended or did not answer"), words
+        assert "start all of them again, with resume=True" in words
     assert resumed == [expected] * world
-    return {"said": said[0], "seconds": seconds}
+    return {"seconds": seconds}
 
 
 def workers(world, folder, place, callback=None, others=False):

@@ -2,11 +2,10 @@
 
 import json
 import tracemalloc
-from itertools import count, pairwise
+from itertools import count
 from pathlib import Path
 
 import datasets
-import numpy as np
 import pytest
 import torch
 from conftest import REAL, make_encoder, real_data
@@ -148,21 +147,6 @@ def test_blocks_are_full_and_documents_are_separated(texts, tokenizer, tmp_path)
     assert content(Stream(file, tokenizer, max_length=32, pack=True)) == [*joined, tokenizer.sep_token_id]
 
 
-def test_whole_texts_are_never_cut(texts, tokenizer):
-    chosen = [*texts[:30], " ".join(texts[:9]), *texts[30:40]]
-    blocks = Stream(iter(chosen), tokenizer, max_length=64, pack=True, whole_texts=True)
-    assert blocks.lengths.max() <= 64 and len(set(blocks.lengths.tolist())) > 1
-    lengths = [len(tokenizer(text, add_special_tokens=False)["input_ids"]) for text in chosen]
-    tokens = [int(blocks[i]["maskable"].sum()) for i in range(len(blocks))]  # tokens of text in each
-    starts, ends = [0, *np.cumsum(lengths).tolist()], np.cumsum(tokens).tolist()
-    inside = range(sum(lengths[:30]), sum(lengths[:31]))  # the one text that is longer than a block
-    assert ends[-1] == starts[-1] and all(end in starts or end in inside for end in ends)
-    for start, end in pairwise([0, *ends]):  # greedy: the next text, with a [SEP] before it, would not have fitted
-        texts_here = sum(start < s <= end for s in starts)
-        following = next((s for s in starts if s > end), None)
-        assert following is None or following - start + texts_here > 62 or end in inside
-
-
 def test_packing_with_another_frame_is_refused(texts):
     bare = train_tokenizer(texts, vocab_size=300)
     bare.backend_tokenizer.post_processor = TemplateProcessing(single="$A", special_tokens=[])
@@ -212,16 +196,3 @@ def test_real_novels_packed_into_blocks_of_512():
     blocks = Stream(first, tokenizer, max_length=512, pack=True)
     assert set(blocks.lengths[:-1].tolist()) == {512} and len(blocks) > 20
     assert "[UNK]" not in tokenizer.decode(blocks[3]["input_ids"])
-
-
-@pytest.mark.parametrize("lengths", [[14] * 5, [14, 3, 11, 13, 15, 28, 1, 14, 40]])
-def test_no_block_of_whole_texts_begins_with_the_end_of_a_text(lengths, tokenizer):
-    """Texts that fill a block exactly, or are longer by one: their [SEP] has no room, and falls away."""
-    word = next(w for w in ("kite", "the", "a") if len(tokenizer(w, add_special_tokens=False)["input_ids"]) == 1)
-    source = [" ".join([word] * n) for n in lengths]
-    blocks = Stream(source, tokenizer, max_length=16, pack=True, whole_texts=True)
-    ids = [blocks[i]["input_ids"].tolist() for i in range(len(blocks))]
-    assert all(block[1] != tokenizer.sep_token_id and len(block) <= 16 for block in ids)
-    assert sum(int(blocks[i]["maskable"].sum()) for i in range(len(blocks))) == sum(lengths)
-    if set(lengths) == {14}:
-        assert [len(block) for block in ids] == [16] * 5

@@ -4,23 +4,15 @@ import pytest
 import torch
 from conftest import make_encoder
 from transformers import (
-    AlbertConfig,
-    AutoModelForMaskedLM,
     BertConfig,
     BertForMaskedLM,
     BertModel,
     BertTokenizerFast,
-    DistilBertConfig,
-    ElectraConfig,
-    ModernBertConfig,
-    MPNetConfig,
-    RobertaConfig,
     RobertaForMaskedLM,
     pipeline,
 )
 
 import contrast_kit as ck
-from contrast_kit.encoder.encoder import evaluating
 
 SENTENCES = [
     "the red kite flies over the shelf",
@@ -114,21 +106,6 @@ def test_saved_folder_fills_masks(saved):
     assert max(abs(ours[token].item() - score) for token, score in theirs.items()) < 1e-6
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [BertConfig, RobertaConfig, ElectraConfig, ModernBertConfig, AlbertConfig, DistilBertConfig, MPNetConfig],
-)
-def test_head_at_chosen_positions_is_the_models_own_head(kind, tokenizer, batch):
-    torch.manual_seed(0)
-    shape = dict(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64)
-    special = dict(pad_token_id=0, bos_token_id=2, cls_token_id=2, eos_token_id=3, sep_token_id=3)
-    model = AutoModelForMaskedLM.from_config(kind(vocab_size=len(tokenizer), **shape, **special)).eval()
-    encoder = ck.Encoder(model, tokenizer)
-    at = batch["maskable"]
-    inputs = {key: batch[key] for key in ("input_ids", "attention_mask")}
-    assert torch.allclose(encoder.mlm_logits(encoder(batch)[at]), model(**inputs).logits[at], atol=1e-5)
-
-
 @pytest.mark.parametrize("pooling", ["first", "mean"])
 def test_padding_changes_nothing(tokenizer, batch, pooling):
     encoder = make_encoder(tokenizer, pooling=pooling).eval()
@@ -166,16 +143,6 @@ def test_shapes_have_the_published_sizes(tokenizer):
     assert ck.encoder.SHAPES["base"]["num_hidden_layers"] == 12
     assert small.max_length == 512
     assert small.encode("kite " * 600).shape == (1, 256)  # cut to the longest input, not an index error
-
-
-def test_evaluating_puts_each_part_back_in_the_mode_that_it_had(tokenizer):
-    encoder = make_encoder(tokenizer).train()
-    still = next(module for module in encoder.modules() if isinstance(module, torch.nn.Dropout)).eval()
-    before = [module.training for module in encoder.modules()]
-    with pytest.raises(KeyError), evaluating(encoder):
-        assert not any(module.training for module in encoder.modules())
-        raise KeyError
-    assert [module.training for module in encoder.modules()] == before and not still.training and encoder.training
 
 
 def test_what_would_be_silently_wrong_is_refused(tokenizer):

@@ -7,7 +7,7 @@ import torch
 from conftest import make_encoder
 
 import contrast_kit as ck
-from contrast_kit import papers, tasks
+from contrast_kit import papers
 from contrast_kit.data import Batches
 from contrast_kit.data.batches import make_batches
 
@@ -43,20 +43,6 @@ def test_a_run_by_epochs_trains_every_row_once_a_pass(tokenizer, texts):
     settings = papers.training("CMLM", 20) | dict(epochs=3)
     run = ck.fit(objective, texts[:20], **settings, progress=False)
     assert run.steps == 9 and sizes == [8, 8, 4] * 3 and sum(sizes) == 3 * 20
-
-
-def test_fine_tuning_trains_every_row_once_a_pass(tokenizer):
-    rows = [{"sentence": f"kite {i}", "label": i % 2} for i in range(20)]
-    seen = []
-
-    class Spied(ck.objectives.FineTune):
-        def views(self, batch, generator=None):
-            seen.append(batch["text_id"].tolist())
-            return super().views(batch, generator)
-
-    tuned = tasks.fine_tune(make_encoder(tokenizer), rows, task="sst2", method=Spied, epochs=2, batch_size=16)
-    assert [len(ids) for ids in seen] == [16, 4, 16, 4] and tuned.run.steps == 4
-    assert sorted(seen[0] + seen[1]) == sorted(seen[2] + seen[3]) == list(range(20))
 
 
 def test_without_epochs_the_batches_are_what_they_were(tokenizer, texts):

@@ -1,287 +1,128 @@
-"""Every usual mistake gets the hint that names it; the right answer passes; no answer is no mistake."""
+"""Every exercise: the right answer passes, each mistake of its table gets its hint, and no answer is no mistake."""
 
 import math
-import random
+import re
 
 import pytest
 import torch
-from torch.nn.functional import normalize
 
-from contrast_kit import exercises, losses, masking
-from contrast_kit.exercises import judge
+from contrast_kit import exercises
+from contrast_kit.exercises import _table, judge
+from contrast_kit.exercises._frame import EXERCISES
 
-
-def hint(name, answer):
-    verdict = judge(name, answer)
-    assert verdict.right is False, verdict
-    return verdict.text
+NAMES = exercises.names()
+TABLES = [name for name in NAMES if isinstance(EXERCISES[name].checker, _table.Table)]
 
 
-class TestFrame:
-    def test_none_is_not_yet(self, capsys):
-        exercises.check("01.rate", lambda p_m, p_c: None)
-        assert "not yet" in capsys.readouterr().out
-        assert judge("01.rate", None).right is None
-
-    def test_every_exercise_takes_no_answer_for_not_yet(self):
-        for name in exercises.names():
-            assert judge(name, lambda *args, **kw: None).right is None, name
-
-    def test_an_error_in_the_answer_is_told(self):
-        assert "ZeroDivisionError" in hint("01.rate", lambda p_m, p_c: 1 / 0)
-
-    def test_an_error_in_a_checker_is_not_hidden(self, monkeypatch):
-        monkeypatch.setattr("contrast_kit.exercises._frame._EXERCISES", {})  # for this test alone
-
-        @exercises.exercise("98.broken", right="")
-        def broken(answer):
-            raise KeyError("a bug of ours")
-
-        verdict = judge("98.broken", 1)
-        assert verdict.right is False and "a bug of ours" in verdict.text and "type int" in verdict.text
-
-    def test_unknown_names(self):
-        with pytest.raises(ValueError, match="01.complement"):
-            judge("01.complment", 1)
-        with pytest.raises(ValueError, match="No exercise"):
-            judge("77.nothing", 1)
-        with pytest.raises(ValueError, match="NN.word"):
-            exercises.exercise("complement", right="")
-
-    def test_names_are_of_one_notebook(self):
-        assert len(exercises.names("01")) == 5
-        assert all(name.startswith("01.") for name in exercises.names("01"))
+def each(value):
+    return value if isinstance(value, list) else [value]
 
 
-class TestGuess:
-    def test_right(self):
-        assert judge("00.guess", math.log).right
-
-    @pytest.mark.parametrize(
-        ("answer", "words"),
-        [
-            (1.386, "function of B"),
-            (lambda B: 1 / B, "probability"),
-            (lambda B: -math.log(B), "sign"),
-            (lambda B: math.log(B - 1), "not B − 1"),
-            (lambda B: math.log(2 * B - 1), "NT-Xent"),
-            (math.log2, "Natural"),
-            (lambda B: 0.0, "perfect"),
-            (lambda B: B, "if all look alike"),
-            (lambda B: math.log(4), "For B = 64 it gives 1.386"),
-        ],
-    )
-    def test_hints(self, answer, words):
-        assert words in hint("00.guess", answer)
+@pytest.mark.parametrize("name", TABLES)
+def test_the_right_answer_passes_and_each_mistake_gets_its_hint(name):
+    table = EXERCISES[name].checker
+    verdict = judge(name, lambda *case: table.rows(*case)[0])
+    assert verdict.right or table.then, verdict
+    mistakes = [list(table.rows(*case)[1].items()) for case in table.cases]
+    assert len({tuple(hint for hint, _ in rows) for rows in mistakes}) in (1, len(mistakes))
+    for i, (_, value) in enumerate(mistakes[0]):
+        for j in range(len(each(value)) * (not callable(value))):
+            values = [each(rows[i][1])[j] for rows in mistakes]
+            pending = iter(values)
+            verdict = judge(name, lambda *case, pending=pending: next(pending))
+            hints = [_table.filled(rows[i][0], value) for rows, value in zip(mistakes, values, strict=True)]
+            assert verdict.right is False and verdict.text in hints, (hints[0], verdict.text)
 
 
-class TestCosines:
-    def test_right(self):
-        assert judge("00.cosines", losses.cosine_matrix).right
-
-    @pytest.mark.parametrize(
-        ("answer", "words"),
-        [
-            (lambda a, b: torch.cosine_similarity(a, b), "with every b[j]"),
-            (lambda a, b: a.T @ b, "[D, D]"),
-            (lambda a, b: losses.cosine_matrix(b, a), "exchanged"),
-            (lambda a, b: a @ b.T, "dot products"),
-            (lambda a, b: normalize(a, dim=1) @ b.T, "Normalise b too"),
-            (lambda a, b: a @ normalize(b, dim=1).T, "Normalise a too"),
-            (lambda a, b: normalize(a, dim=0) @ normalize(b, dim=0).T, "dim=0, the batch"),
-            (lambda a, b: losses.cosine_matrix(a), "with itself"),
-            (lambda a, b: losses.cosine_matrix(a, b) / 2, "Normalise the rows"),
-        ],
-    )
-    def test_hints(self, answer, words):
-        assert words in hint("00.cosines", answer)
+@pytest.mark.parametrize("name", TABLES)
+def test_another_value_is_told_which_question_to_ask(name):
+    table = EXERCISES[name].checker
+    verdict = judge(name, lambda *case: torch.full((2, 3, 5), 0.123))
+    otherwise = [table.shape] * bool(table.shape) or [table.rows(*case)[2] for case in table.cases]
+    hints = [_table.filled(hint, torch.full((2, 3, 5), 0.123)) for hint in otherwise]
+    shapes = [hint for hint, value in table.rows(*table.cases[0])[1].items() if callable(value)]
+    assert verdict.right is False and verdict.text in hints + shapes, verdict
 
 
-class TestFound:
-    @staticmethod
-    def right(similarity):
-        return (similarity.argmax(1) == torch.arange(len(similarity))).float().mean()
+@pytest.mark.parametrize("name", NAMES)
+def test_no_answer_is_no_mistake(name):
+    for answer in (None, lambda *args: None):
+        verdict = judge(name, answer)
+        assert verdict.right is None and verdict.text.startswith("not yet answered. Fill in the function above")
 
-    def test_right(self):
-        assert judge("00.found", self.right).right
-        assert judge("00.found", lambda s: self.right(s).item()).right
+
+KINDS = [3, "text", [1], {}, object(), lambda *a: "text", lambda *a: object(), lambda *a: 3, lambda *a: [1], float]
+
+
+@pytest.mark.parametrize("answer", KINDS, ids=[str(i) for i in range(len(KINDS))])
+def test_no_verdict_quotes_what_python_says_of_a_kind(answer):
+    for name in NAMES:
+        text = judge(name, answer).text
+        assert not re.search(r"object (is|has|cannot)|not supported|not callable", text), (name, text)
+
+
+def test_an_answer_of_another_kind_is_told_which_kind_is_asked_for():
+    assert judge("01.rate", 0.595).text == "Give a function of p_m and p_c, so that it can be tried with several."
+    assert judge("09.shift", 3).text.startswith("an answer of type int does not fit. Which kind")
+    text = judge("01.labels", lambda *args: object()).text
+    assert text == "your function returned a value of type object. Which kind of value does the exercise ask for?"
+
+
+def test_unknown_names():
+    with pytest.raises(ValueError, match="There is no exercise '01.complment'; did you mean '01.complement'"):
+        judge("01.complment", 1)
+    assert len(exercises.names("01")) == 5 and all(name.startswith("01.") for name in exercises.names("01"))
+
+
+def plus(a, b):
+    mistakes = {"That is the product.": a * b, "Taken away.": [a - b, b - a], "Words.": lambda x: isinstance(x, str)}
+    return a + b, mistakes, f"For {a} and {b} it gives {{said}}."
+
+
+class TestTable:
+    further = {"For 0 it gives {said}.": (0, 1)}
+    table = _table.Table(plus, [(2, 2), (3, 4)], shape="One number, not {shape}.", further=further)
 
     @pytest.mark.parametrize(
-        ("answer", "words"),
+        ("answer", "hint"),
         [
-            (lambda s: s.argmax(1), "shape [5]"),
-            (lambda s: (s.argmax(1) == torch.arange(len(s))).sum(), "divide by N"),
-            (lambda s: (s.argmax(0) == torch.arange(len(s))).float().mean(), "down the columns"),
-            (lambda s: s.diagonal().mean(), "mean cosine"),
-            (lambda s: TestFound.right(s.fill_diagonal_(-1)), "must stay"),
-            (lambda s: 0.3, "Of 5 rows 3 have their largest entry on the diagonal, and it gives 0.30"),
-            (lambda s: 1 - TestFound.right(s), "do *not* find"),
-            (lambda s: TestFound.right(-s), "smallest entry"),
-            (lambda s: (s.diag() > s.mean(1)).float().mean(), "it gives 0.80"),
-            (lambda s: (s.diag() > 0.5).float().mean(), "Of 3 rows 2 have"),  # right for the first matrix
-            (lambda s: 0.6, "Of 3 rows 2 have"),
-            (lambda s: 0.5, "Of 5 rows 3 have"),
-            (lambda s: 2 / len(s), "Of 5 rows 3 have"),
+            (lambda a, b: a + b, None),
+            (lambda a, b: a * b, "That is the product."),  # right for 2 and 2
+            (lambda a, b: a - b, "Taken away."),
+            (lambda a, b: b - a, "Taken away."),
+            (lambda a, b: "four", "Words."),
+            (lambda a, b: 4, "For 3 and 4 it gives 4."),
+            (lambda a, b: 5, "For 2 and 2 it gives 5."),
+            (lambda a, b: [a, b], "One number, not [2]."),
+            (lambda a, b: a + b if a else 9, "For 0 it gives 9."),
+            (4, "Give a function of a and b, so that it can be tried with several."),
         ],
     )
-    def test_hints(self, answer, words):
-        assert words in hint("00.found", answer)
+    def test_a_hint_is_given_where_it_fits_in_all_cases(self, answer, hint):
+        assert self.table(answer) == hint
 
+    def test_gradients(self):
+        def right(a, b, t):
+            return (a * b).sum() * t, {}, ""
 
-class TestOneDraw:
-    @staticmethod
-    def fate(first=0.8, second=0.9, scale=True, order=("mask", "random", "keep"), top=1.0):
-        def answer(u, p):
-            cut = p if scale else 1
-            if u >= p * top:
-                return "free"
-            return order[0] if u < first * cut else order[1] if u < second * cut else order[2]
+        table = _table.Table(right, [(torch.ones(2), torch.full((2,), 3.0), 2.0)], leaves="a b", detached="Not b.")
+        answers = {
+            "no gradient comes back": lambda a, b, t: right(a, b, t)[0].item(),
+            "no gradient reaches b": lambda a, b, t: right(a, b.detach(), t)[0],
+            "not the gradient that reaches b": lambda a, b, t: right(a, (b + b.detach()) / 2, t)[0],
+            "NaN": lambda a, b, t: right(a, b, t)[0] + 0 * (0 * a).sqrt().sum(),
+        }
+        assert table(lambda *case: right(*case)[0]) is None
+        for words, answer in answers.items():
+            assert words in table(answer) and table(answer).endswith(" Not b.")
 
-        return answer
+        def stopped(a, b):
+            return (a * b.detach()).sum(), {}, ""
 
-    def test_right(self):
-        assert judge("01.one_draw", self.fate()).right
+        table = _table.Table(stopped, [(torch.ones(2), torch.ones(2))], leaves="a b")
+        assert "a gradient flows into b" in table(lambda a, b: (a * b).sum())
 
-    @pytest.mark.parametrize(
-        ("answer", "words"),
-        [
-            (lambda u, p: "masked", "Return one of"),
-            (lambda u, p: "mask" if u < 0.8 else "random" if u < 0.9 else "keep", "Multiply the cuts"),
-            (fate(top=1.2), "u < p"),
-            (fate(second=0.82), "remaining"),
-            (fate(order=("mask", "keep", "random")), "exchanged"),
-            (fate(first=0.7), "the interval says"),
-            (lambda u, p: "free" if u >= p else random.choices(["mask", "random", "keep"], [8, 1, 1])[0], "only draw"),
-        ],
-    )
-    def test_hints(self, answer, words):
-        assert words in hint("01.one_draw", answer)
-
-
-class TestLabels:
-    def test_right(self):
-        assert judge("01.labels", lambda ids, masked, mask_id: ids[masked.selected]).right
-
-    @pytest.mark.parametrize(
-        ("answer", "words"),
-        [
-            (lambda ids, masked, mask_id: ids.masked_fill_(masked.selected, mask_id)[masked.selected], "overwritten"),
-            (lambda ids, masked, mask_id: masked.input_ids[masked.selected], "read from the masked copy"),
-            (lambda ids, masked, mask_id: ids[masked.input_ids == mask_id], "a fifth of the selected"),
-            (lambda ids, masked, mask_id: ids[masked.input_ids != ids], "a kept token looks untouched"),
-            (lambda ids, masked, mask_id: ids, "selected places only"),
-            (lambda ids, masked, mask_id: ids[~masked.selected], "Expected the"),
-        ],
-    )
-    def test_hints(self, answer, words):
-        assert words in hint("01.labels", answer)
-
-
-class TestTwice:
-    def test_right(self):
-        assert judge("01.twice", lambda p: p**2).right
-
-    @pytest.mark.parametrize(
-        ("answer", "words"),
-        [
-            (0.0225, "function of p"),
-            (lambda p: p, "static"),
-            (lambda p: 2 * p, "either"),
-            (lambda p: 1 - (1 - p) ** 2, "at least one"),
-            (lambda p: p * (1 - p), "*not* in the second"),
-            (lambda p: 0.0, "complementary"),
-            (lambda p: p**3, "Two independent events"),
-            (lambda p: 0.0225, "At p = 0.4 it gives 0.0225"),
-        ],
-    )
-    def test_hints(self, answer, words):
-        assert words in hint("01.twice", answer)
-
-
-def second_view(hidden=None, ids_of=None, rate=lambda p: p, split=(0.8, 0.1, 0.1), own_maskable=None, seed=None):
-    """The right answer, with one thing done another way."""
-
-    def answer(ids, maskable, first, p_c, vocabulary, generator):
-        selected = first.selected if hidden is None else hidden(first, vocabulary["mask_id"])
-        start = ids if ids_of is None else ids_of(first)
-        allowed = maskable if own_maskable is None else own_maskable(maskable)
-        generator = generator if seed is None else torch.Generator().manual_seed(seed)
-        return masking.complementary_random_mask(
-            start, allowed, selected, rate(p_c), split=split, generator=generator, **vocabulary
-        )
-
-    return answer
-
-
-def unseeded(ids, maskable, first, p_c, vocabulary, generator):
-    return masking.dynamic_random_mask(ids, maskable & ~first.selected, p_c, **vocabulary)
-
-
-def drawn_then_taken_away(ids, maskable, first, p_c, vocabulary, generator):
-    view = masking.dynamic_random_mask(ids, maskable, p_c, generator=generator, **vocabulary)
-    return masking.Masked(view.input_ids, view.selected & ~first.selected)
-
-
-class TestComplement:
-    def test_right(self):
-        assert judge("01.complement", second_view()).right
-
-    def test_right_by_hand(self):
-        def by_hand(ids, maskable, first, p_c, vocabulary, generator):
-            free = maskable & ~first.selected
-            return masking.dynamic_random_mask(ids, free, p_c, generator=generator, **vocabulary)
-
-        assert judge("01.complement", by_hand).right
-
-    def test_right_without_a_masking_function(self):
-        def from_scratch(ids, maskable, first, p_c, vocabulary, generator):
-            selected = (torch.rand(ids.shape, generator=generator) < p_c) & maskable & ~first.selected
-            fate = torch.rand(ids.shape, generator=generator)
-            words = torch.randint(5, vocabulary["vocab_size"], ids.shape, generator=generator)
-            view = torch.where(selected & (fate < 0.8), vocabulary["mask_id"], ids)
-            return masking.Masked(torch.where(selected & (fate >= 0.9), words, view), selected)
-
-        assert judge("01.complement", from_scratch).right
-
-    @pytest.mark.parametrize(
-        ("answer", "words"),
-        [
-            (second_view(hidden=lambda first, mask_id: first.input_ids == mask_id), "[MASK]s of view 0 only"),
-            (second_view(hidden=lambda first, mask_id: first.selected & False), "selected in both views"),
-            (second_view(ids_of=lambda first: first.input_ids), "original ids"),
-            (second_view(rate=lambda p: 1.0), "p_c = 1"),
-            (second_view(rate=lambda p: p / 0.85), "*given* free"),
-            (second_view(own_maskable=lambda m: m | True), "[CLS] or [SEP]"),
-            (second_view(seed=5), "pass the generator on"),
-            (second_view(split=(1, 0, 0)), "80/10/10"),
-            (second_view(split=(0.8, 0.2, 0)), "0.21 a random word, and 0.00 were kept; the 80/10/10"),
-            (second_view(split=(0.8, 0, 0.2)), "0.00 a random word, and 0.21 were kept; the 80/10/10"),
-            (lambda ids, *rest: ids, "Masked(input_ids, selected)"),
-            (unseeded, "does not come from the generator"),
-            (drawn_then_taken_away, "not in its selected"),
-        ],
-    )
-    def test_hints(self, answer, words):
-        assert words in hint("01.complement", answer)
-
-
-class TestRate:
-    def test_right(self):
-        assert judge("01.rate", lambda p_m, p_c: (1 - p_m) * p_c).right
-
-    @pytest.mark.parametrize(
-        ("answer", "words"),
-        [
-            (0.595, "function of p_m and p_c"),
-            (lambda m, c: c, "not all words are free"),
-            (lambda m, c: m * c, "independent"),
-            (lambda m, c: c - m, "Shares multiply"),
-            (lambda m, c: m + c * (1 - m), "hide together"),
-            (lambda m, c: 1 - m, "p_c = 1"),
-            (lambda m, c: (1 - m) * (1 - c), "*no* view hides"),
-            (lambda m, c: m, "First: is the word free?"),
-            (lambda m, c: 0.595, "At (0.4, 0.9) it gives 0.5950"),
-        ],
-    )
-    def test_hints(self, answer, words):
-        assert words in hint("01.rate", answer)
+    def test_numbers_are_equal_up_to_rounding_and_of_one_shape(self):
+        assert _table.equals(1 / 3, torch.tensor(1 / 3)) and _table.equals(math.nan, math.nan)
+        assert not _table.equals([1.0], 1.0) and not _table.equals("1", 1) and not _table.equals(1.001, 1)
+        assert [_table.shown(x) for x in (2 / 3, torch.tensor(2), "a")] == ["0.6667", "2", "'a'"]

@@ -1,7 +1,7 @@
 """Every printed solution of the course is given to its checker, and stands where it spoils nothing.
 
 A solution is a ```python fence inside <details> whose <summary> begins with "Solution"; it defines a name that a cell
-of the notebook gives to `ck.exercises.check`. A code cell tagged `solution`, which is the old form, counts too.
+of the notebook gives to `ck.exercises.check`.
 """
 
 import ast
@@ -27,18 +27,13 @@ class Course:
         cells = nbformat.read(path, as_version=4).cells
         self.code = [cell for cell in cells if cell.cell_type == "code"]
         self.trees = [ast.parse(re.sub(r"^[%!].*", "", cell.source, flags=re.MULTILINE)) for cell in self.code]
-        self.old_form = ["solution" in cell.metadata.get("tags", []) for cell in self.code]
-        self.asked, self.solutions = {}, []
-        for tree, old in zip(self.trees, self.old_form, strict=True):
-            self.asked |= dict(checks(tree)) if not old else {}
-            if old:  # a cell may go on after its solution
-                kept = [node for node in tree.body if set(bound(node)) & set(dict(checks(tree)).values())]
-                self.solutions.append((ast.unparse(ast.Module(kept, [])), dict(checks(tree))))
+        self.asked = dict(pair for tree in self.trees for pair in checks(tree))
+        self.solutions = []
         for cell in cells:
             if cell.cell_type == "markdown":
                 for summary, text in DETAILS.findall(cell.source):
                     if summary.startswith("Solution"):
-                        self.solutions += [(fence, self.asked) for fence in FENCE.findall(text)]
+                        self.solutions += FENCE.findall(text)
 
     def names_at_hand(self):
         """What the notebook imports: a solution may use it, as the reader may."""
@@ -97,13 +92,13 @@ def test_each_exercise_is_asked_once():
 
 def test_each_exercise_has_a_solution_that_its_checker_takes(course):
     scope, solved = course.names_at_hand(), set()
-    for source, asked in course.solutions:
+    for source in course.solutions:
         try:
             tree = ast.parse(source)
         except SyntaxError as error:
             raise AssertionError(f"a solution is no Python ({error}):\n{source}") from error
-        defined = {name: answer for name, answer in asked.items() if answer in set(bound(tree))}
-        assert defined, f"this solution defines nothing that is checked here, {sorted(asked.values())}:\n{source}"
+        defined = {name: answer for name, answer in course.asked.items() if answer in set(bound(tree))}
+        assert defined, f"this solution defines nothing that is checked here:\n{source}"
         exec(compile(tree, "solution", "exec"), scope)
         for name, answer in defined.items():
             assert judge(name, scope[answer]).right, judge(name, scope[answer])
@@ -113,8 +108,6 @@ def test_each_exercise_has_a_solution_that_its_checker_takes(course):
 
 def test_what_the_reader_wrote_is_never_overwritten_nor_needed(course):
     """So that a wrong answer breaks nothing below it, and a right one is not replaced."""
-    if any(course.old_form):
-        pytest.skip("has code cells tagged `solution`, which define the reader's names anew")
     for name, answer in course.asked.items():
         given = [i for i, tree in enumerate(course.trees) if answer in set(bound(tree))]
         assert len(given) == 1, f"{name}: {answer} is defined in {len(given)} cells"
@@ -124,7 +117,7 @@ def test_what_the_reader_wrote_is_never_overwritten_nor_needed(course):
 
 
 def test_the_stored_notebook_is_unsolved(course):
-    for tree, cell, old in zip(course.trees, course.code, course.old_form, strict=True):
-        if list(checks(tree)) and not old:
+    for tree, cell in zip(course.trees, course.code, strict=True):
+        if list(checks(tree)):
             said = "".join(out.get("text", "") or out.get("data", {}).get("text/plain", "") for out in cell.outputs)
             assert said.count("not yet answered") == len(list(checks(tree))), said

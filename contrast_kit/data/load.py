@@ -57,7 +57,6 @@ def load(
     folder: str | Path | None = None,
     config: str | None = None,
     unit: Unit = "sentence",
-    headings: bool = False,
     columns: Sequence[str] | None = None,
     separator: str | None = None,
     quoted: bool | None = None,
@@ -83,7 +82,7 @@ def load(
             `validation`, one with `test` (`test (1).csv`) becomes `test`, any other `train`.
         folder: where GLUE's files are.
         config: which configuration of a data set on the hub.
-        unit, headings: of running text and WikiText: cut into "sentence", "paragraph" or "line"; keep heading lines.
+        unit: of running text and WikiText: cut into "sentence", "paragraph" or "line".
             Where several files of running text make a split, the column `topic` names the file of each text.
         columns: the names of a table's columns, where its first line does not hold them.
         separator, quoted: what stands between the fields of a table, and whether quotes may enclose a field. A .csv has
@@ -109,13 +108,13 @@ def load(
     elif family == "glue" and (folder is not None or not path.exists()):
         splits = _glue(task, folder)
     elif path.exists():
-        splits = _local(path, dict(columns=columns, separator=separator, quoted=quoted), unit, headings)
-    elif folder is not None or _looks_like_path(str(name)):
+        splits = _local(path, dict(columns=columns, separator=separator, quoted=quoted), unit)
+    elif folder is not None or path.is_absolute() or path.suffix.lower() in PROSE | TABLES:
         raise FileNotFoundError(f"There is no file or folder {path}.")
     else:
-        splits = _from_hub(*HUB_NAMES.get(str(name), (str(name), None)), config, name_given=str(name))
+        splits = _from_hub(*HUB_NAMES.get(str(name), (str(name), None)), config)
         if "wikitext" in str(name).lower():
-            splits = type(splits)({split: _cut(rows, unit, headings) for split, rows in splits.items()})
+            splits = type(splits)({split: _cut(rows, unit) for split, rows in splits.items()})
     return number_splits(splits, label, labels, hint="/".join(path.absolute().parts[-2:]))
 
 
@@ -178,13 +177,13 @@ def _glue(name: str, folder: str | Path | None) -> DatasetDict:
     task = choose(glue.TASKS, name, "GLUE task")
     if folder is not None:
         return glue.read_folder(task, folder)
-    return glue.without_trailing_blanks(_from_hub("nyu-mll/glue", name, None, name_given=f"glue/{name}"), task)
+    return glue.without_trailing_blanks(_from_hub("nyu-mll/glue", name, None), task)
 
 
 # Files
 
 
-def _local(path: Path, table: dict[str, Any], unit: Unit, headings: bool) -> DatasetDict:
+def _local(path: Path, table: dict[str, Any], unit: Unit) -> DatasetDict:
     """What a file or a folder holds; `table` says how a table is written."""
     from datasets import DatasetDict, concatenate_datasets, load_from_disk
 
@@ -201,7 +200,7 @@ def _local(path: Path, table: dict[str, Any], unit: Unit, headings: bool) -> Dat
     for split, files in _files(path).items():
         ending = files[0].suffix.lower()
         if ending in PROSE and not (table["columns"] or table["separator"]):
-            parts[split] = _prose(files, unit, headings)
+            parts[split] = _prose(files, unit)
             continue
         if ending not in PROSE | TABLES and not table["columns"]:
             raise ValueError(f"{path} ends in none of {' '.join(sorted(PROSE | TABLES))}.")
@@ -261,7 +260,7 @@ def named_split(name: str) -> str | None:
     return split
 
 
-def _prose(files: Sequence[Path], unit: Unit, headings: bool) -> Dataset:
+def _prose(files: Sequence[Path], unit: Unit) -> Dataset:
     from datasets import ClassLabel, Dataset, Features, Value
 
     texts, topics = [], []
@@ -269,7 +268,7 @@ def _prose(files: Sequence[Path], unit: Unit, headings: bool) -> Dataset:
         content = file.read_text("utf-8-sig")
         if "\0" in content or "\t" in content.split("\n")[0].strip():
             raise ValueError(f"{file} is no running text in UTF-8: write it anew or, of a table, name the columns.")
-        found = list(units(content, unit, headings, markdown=file.suffix.lower() == ".md"))
+        found = list(units(content, unit, markdown=file.suffix.lower() == ".md"))
         texts += found
         topics += [number] * len(found)
     if not texts:
@@ -388,14 +387,9 @@ def _squad_rows(article: dict[str, Any]) -> Iterator[dict[str, Any]]:
 # The hub
 
 
-def _looks_like_path(name: str) -> bool:
-    rooted = name.startswith((".", "/", "~")) or "\\" in name or name[1:2] == ":"
-    return rooted or name.count("/") > 1 or Path(name).suffix.lower() in PROSE | TABLES
-
-
-def _from_hub(name: str, known: str | None, config: str | None, name_given: str) -> DatasetDict:
+def _from_hub(name: str, known: str | None, config: str | None) -> DatasetDict:
     local = "'toyshop/text' or 'docstrings', or the files themselves with folder='…' (see data.load)"
-    hint = meant(name_given, available(), 0.8)
+    hint = meant(name, available(), 0.8)
     if hint.startswith("did"):
         local += f" ({hint})"
     hub.require(name, kind="dataset", local=local)
@@ -421,7 +415,7 @@ def _offline(wanted: bool) -> Iterator[None]:
         config.HF_HUB_OFFLINE, constants.HF_HUB_OFFLINE = before
 
 
-def _cut(rows: Dataset, unit: Unit, headings: bool) -> Dataset:
+def _cut(rows: Dataset, unit: Unit) -> Dataset:
     """WikiText's lines, as the hub has them, as sentences or paragraphs, as with local files."""
     lines = "\n".join(line.rstrip("\n") for line in rows["text"][:])
-    return type(rows).from_dict({"text": list(units(lines, unit, headings))})
+    return type(rows).from_dict({"text": list(units(lines, unit))})

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from contrast_kit import checks
+from contrast_kit._util import choose
 
 Unit = Literal["sentence", "paragraph", "line"]
 
@@ -42,8 +42,6 @@ def split_sentences(text: str) -> list[str]:
     >>> split_sentences("Mr. Dashwood came in. He sat down!  \\"Is it late?\\" he asked.")
     ['Mr. Dashwood came in.', 'He sat down!', '"Is it late?" he asked.']
     """
-    if not isinstance(text, str):
-        raise TypeError(f"Sentences are found in a text, a string, not in {checks.shown(text)}.")
     sentences, start = [], 0
     text = " ".join(text.split())
     for match in _END.finditer(text):
@@ -59,26 +57,24 @@ def split_sentences(text: str) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
-def units(text: str, unit: Unit = "sentence", headings: bool = False, markdown: bool = False) -> Iterator[str]:
+def units(text: str, unit: Unit = "sentence", markdown: bool = False) -> Iterator[str]:
     """Cut a text file's content into sentences, paragraphs or lines, whichever way the file is laid out.
 
     Lines that were broken to a width ("hard-wrapped") are joined again to paragraphs; in other files each
-    line is a paragraph. Lines without a letter are left out; WikiText's heading lines (`= Title =`) too,
-    unless `headings`. In `markdown` headings are `# Title`, and code between ``` is left out. Raises `ValueError` for
-    another `unit`.
+    line is a paragraph. Lines without a letter are left out, and WikiText's heading lines (`= Title =`). In `markdown`
+    headings are `# Title`, and code between ``` is left out. Raises `ValueError` for another `unit`.
 
     >>> from contrast_kit.data.prose import units
     >>> list(units(" = Lobster = \\n It is a crustacean . It is blue . \\n\\n", unit="paragraph"))
     ['It is a crustacean . It is blue .']
     """
-    checks.choice("unit", unit, ("sentence", "paragraph", "line"))
     lines = [line.rstrip() for line in text.removeprefix("\ufeff").split("\n")]
     if markdown:
         lines = _without_code(lines)
     heading = _MARKDOWN_HEADING if markdown else _HEADING
-    lines = ["" if not headings and heading.match(line) else line for line in lines]
-    paragraphs = lines if unit == "line" else _paragraphs(lines)
-    for paragraph in paragraphs:
+    lines = ["" if heading.match(line) else line for line in lines]
+    layout = choose({"sentence": _paragraphs, "paragraph": _paragraphs, "line": list}, unit, "unit of text")
+    for paragraph in layout(lines):
         if not any(letter.isalpha() for letter in paragraph):
             continue
         if unit == "sentence":

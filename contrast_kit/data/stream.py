@@ -34,10 +34,8 @@ class Stream(Texts):
             strings or dicts; or a function that returns one.
         tokenizer, columns, max_length, label: as for `Texts`.
         pack: join texts to blocks of `max_length` tokens, as RoBERTa and COCO-LM pre-train: [CLS], tokens, [SEP], with
-            a [SEP] after the last text of each document. Each string or dict is a document; in a file of running text
-            an empty line or the end of the file ends one. Labels are left out.
-        whole_texts: with `pack`, never cut a text that fits a block (RoBERTa's "full sentences": blocks have at most
-            `max_length` tokens). By default all blocks but the last are full.
+            a [SEP] after the last text of each document. All blocks but the last are full. Each string or dict is a
+            document; in a file of running text an empty line or the end of the file ends one. Labels are left out.
         limit: take at most so many texts; a source without an end needs it.
 
     `len(stream)` is the number of texts, or blocks. `left_out` counts texts without a token, which are passed over with
@@ -67,7 +65,6 @@ class Stream(Texts):
         *,
         label: str = "label",
         pack: bool = False,
-        whole_texts: bool = False,
         limit: int | None = None,
     ) -> None:
         if pack and frame_of(tokenizer) != (1, 1):
@@ -82,7 +79,7 @@ class Stream(Texts):
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder) as ids, TemporaryFile(dir=folder) as types:
             if pack:
-                lengths, text_ids = self._write_blocks(parts, ids, whole_texts)
+                lengths, text_ids = self._write_blocks(parts, ids)
             else:
                 lengths, text_ids = self._write_texts(parts, ids, types)
             if not len(lengths):
@@ -122,7 +119,7 @@ class Stream(Texts):
         self.labels = label_tensor(labels) if labels else None
         return _joined(all_lengths), _joined(text_ids)
 
-    def _write_blocks(self, parts: Iterable[tuple], file: Any, whole_texts: bool) -> tuple[np.ndarray, np.ndarray]:
+    def _write_blocks(self, parts: Iterable[tuple], file: Any) -> tuple[np.ndarray, np.ndarray]:
         """Write the texts as blocks; the length of each, and a number as its id, [N] each."""
         first, last = self.tokenizer.cls_token_id, self.tokenizer.sep_token_id
 
@@ -132,40 +129,27 @@ class Stream(Texts):
                 yield from zip(tokens["input_ids"], ends, strict=True)
 
         lengths = []
-        for block in packed(texts(), self.max_length - 2, last, whole_texts):
+        for block in packed(texts(), self.max_length - 2, last):
             np.array([first, *block, last], np.int32).tofile(file)
             lengths.append(len(block) + 2)
         return np.array(lengths, np.int64), np.arange(len(lengths))
 
 
-def packed(
-    texts: Iterable[tuple[list[int], bool]], room: int, separator: int, whole_texts: bool = False
-) -> Iterator[list[int]]:
-    """Blocks of at most `room` tokens, from texts and whether a document ends with them: then a separator follows.
+def packed(texts: Iterable[tuple[list[int], bool]], room: int, separator: int) -> Iterator[list[int]]:
+    """Blocks of `room` tokens, the last of fewer, from texts; after one that ends a document a separator follows.
 
-    >>> texts = [([7, 8, 9], False), ([5, 6], True), ([7, 8], True)]
-    >>> list(packed(texts, 4, 3)), list(packed(texts, 4, 3, whole_texts=True))
-    ([[7, 8, 9, 5], [6, 3, 7, 8]], [[7, 8, 9], [5, 6, 3], [7, 8, 3]])
+    >>> list(packed([([7, 8, 9], False), ([5, 6], True), ([7, 8], True)], 4, 3))
+    [[7, 8, 9, 5], [6, 3, 7, 8]]
     """
     block: list[int] = []
-    some = False
     for ids, ends in texts:
-        if whole_texts and block and len(block) + len(ids) > room:
-            yield block
-            block = []
         block = block + ids
-        if not whole_texts and ends:
+        if ends:
             block.append(separator)
-        while len(block) > room or (not whole_texts and len(block) == room):
+        while len(block) >= room:
             yield block[:room]
-            block, some = block[room:], True
-        if whole_texts and ends and 0 < len(block) < room:
-            block.append(separator)
-        elif whole_texts and ends and block:  # full: the separator has no room, and falls away
-            yield block
-            block = []
-    only_separator = some and not whole_texts and block == [separator]
-    if block and not only_separator:
+            block = block[room:]
+    if block and block != [separator]:
         yield block
 
 

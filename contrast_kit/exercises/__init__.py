@@ -1,13 +1,13 @@
 """Checked exercises of the course: `check("01.complement", my_function)` says whether it is right, or gives a hint.
 
-Each notebook NN has its exercises in `nbNN.py`: one small function per exercise, registered with `@exercise`, that
-takes the reader's answer, tries it, and returns the hint for the first mistake it recognises (None where it is right).
-`progress()` lists all exercises of the course, and which of them are done.
+The exercises of notebook NN stand in `nbNN.py`. Nearly all are a `@table`: for one case, the right answer and what each
+usual mistake gives, with its hint. What no table can say is an `@exercise`: a function that takes the reader's answer
+and returns a hint, or None where it is right. `progress()` lists all exercises of the course, and which are done.
 """
 
 from contrast_kit.exercises._answer import NotYet
-from contrast_kit.exercises._frame import check, exercise, judge, names
-from contrast_kit.exercises._overview import Progress, progress
+from contrast_kit.exercises._frame import check, exercise, judge, names, table
+from contrast_kit.exercises._progress import Progress, progress
 from contrast_kit.exercises._verdict import Verdict
 
-__all__ = ["NotYet", "Progress", "Verdict", "check", "exercise", "judge", "names", "progress"]
+__all__ = ["NotYet", "Progress", "Verdict", "check", "exercise", "judge", "names", "progress", "table"]

@@ -1,7 +1,6 @@
 """The reader's function while it is tried: no answer, an error inside it and a wrong kind of value are told apart."""
 
 import dis
-import linecache
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +14,7 @@ class NotYet(Exception):
 
 
 class AnswerFailed(Exception):
-    """The reader's own function raised: the verdict shows where. An error elsewhere is an answer of the wrong kind."""
+    """The reader's own function raised: the verdict shows where."""
 
 
 class ReturnedNone(Exception):
@@ -29,31 +28,31 @@ class Answer:
     raises `AnswerFailed`.
     """
 
-    given: Any = None  # what it returned last
-
     def __init__(self, function: Callable):
         self.function = function
+        self.last: Any = None
 
-    def __call__(self, *args: Any, **kw: Any) -> Any:
+    def __call__(self, *args: Any) -> Any:
         try:
-            result = self.function(*map(copied, args), **{name: copied(value) for name, value in kw.items()})
+            value = self.function(*map(copied, args))
         except Exception as error:
             raise AnswerFailed from error
-        if result is None:
+        if value is None:
             raise NotYet if untouched(self.function) else ReturnedNone
-        self.given = result
-        return result
+        self.last = value
+        return value
 
 
 def copied(value: Any) -> Any:
     """Copies of tensors, arrays, lists and tuples (`Masked` too); gradients still flow to the originals."""
     if isinstance(value, Tensor):
         return value.clone()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | dict):
         return value.copy()
+    if hasattr(value, "_fields"):
+        return type(value)(*map(copied, value))
     if isinstance(value, list | tuple):
-        parts = map(copied, value)
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+        return type(value)(map(copied, value))
     return value
 
 
@@ -77,32 +76,23 @@ def crash(error: BaseException) -> str:
     ...     print(crash(error))
     your function stopped in line 2 of its cell, `(lambda: 1 / 0)()`. ZeroDivisionError: division by zero.
     """
-    said = (str(error).strip().split("\n")[0] or "no more is said").rstrip(".")
-    told = f"{type(error).__name__}: {said}."
+    reason = str(error).strip().partition("\n")[0].rstrip(".") or "no more is said"
+    message = f"{type(error).__name__}: {reason}."
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     if not frames:
-        return f"the exercise could not call your function. {told}"
+        return f"the exercise could not call your function. {message}"
     last = [frame for frame in frames if frame.filename == frames[0].filename][-1]
-    line = linecache.getline(last.filename, last.lineno or 0).strip()
-    return f"your function stopped in line {last.lineno} of its cell{f', `{line}`' if line else ''}. {told}"
+    return f"your function stopped in line {last.lineno} of its cell, `{last.line}`. {message}"
 
 
-def wrong_kind(answer: Any, error: Exception) -> str:
+def wrong_kind(answer: Any) -> str:
     """What to say where a checker cannot handle an answer because it is not of the kind that is asked for.
 
     >>> from contrast_kit.exercises import judge
-    >>> print(judge("01.labels", 3))
-    ✗ 01.labels: the exercise asks for a function, and you gave an int.
+    >>> print(judge("09.shift", 3))
+    ✗ 09.shift: an answer of type int does not fit. Which kind of value does the exercise ask for?
     """
     if isinstance(answer, Answer):
-        given = "a function does not fit"
-        if answer.given is not None:
-            given = f"your function returned a value of type {type(answer.given).__name__}, which does not fit"
-    else:
-        kind = type(answer).__name__
-        if str(error) == f"'{kind}' object is not callable":
-            return f"the exercise asks for a function, and you gave {'an' if kind[0] in 'aeiou' else 'a'} {kind}."
-        given = f"an answer of type {kind} does not fit"
-    # Python's message about a wrong kind of value is about the checker's code, which the reader does not see.
-    told = "" if isinstance(error, TypeError | AttributeError) else f" ({error})"
-    return f"{given}{told}. Which kind of value does the exercise ask for?"
+        kind = type(answer.last).__name__
+        return f"your function returned a value of type {kind}. Which kind of value does the exercise ask for?"
+    return f"an answer of type {type(answer).__name__} does not fit. Which kind of value does the exercise ask for?"

@@ -1,28 +1,28 @@
 """How exercises are registered, and how an answer is tried and judged. The exercises themselves are in `nbNN.py`."""
 
 import importlib
-import importlib.util
 import pkgutil
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from contrast_kit import arguments, checks
-from contrast_kit._names import meant
-from contrast_kit.exercises import _record
+from contrast_kit._util import choose
 from contrast_kit.exercises._answer import Answer, AnswerFailed, NotYet, ReturnedNone, crash, wrong_kind
+from contrast_kit.exercises._progress import note
+from contrast_kit.exercises._table import Rows, Table
 from contrast_kit.exercises._verdict import Verdict, show
 
 Checker = Callable[[Any], str | None]
 
 
-class _Exercise(NamedTuple):
-    checker: Checker
+class Exercise(NamedTuple):
+    """What is said after "right.", and what finds the hint."""
+
     right: str
+    checker: Checker
 
 
-_EXERCISES: dict[str, _Exercise] = {}
+EXERCISES: dict[str, Exercise] = {}
 
 
 def exercise(name: str, right: str) -> Callable[[Checker], Checker]:
@@ -41,13 +41,41 @@ def exercise(name: str, right: str) -> Callable[[Checker], Checker]:
     >>> print(judge("99.double", lambda x: x * x))
     ✗ 99.double: Is it 2 times x?
     """
-    if not isinstance(name, str) or not re.fullmatch(r"\d\d[a-z]?\.[a-z_]+", name):
-        named = "'NN.word', with the number of its notebook"
-        raise ValueError(f"An exercise is named {named}, not {checks.shown(name)}.")
 
     def register(checker: Checker) -> Checker:
-        _EXERCISES[name] = _Exercise(checker, right)
+        EXERCISES[name] = Exercise(right, checker)
         return checker
+
+    return register
+
+
+def table(name: str, right: str, cases: Sequence[tuple], **options: Any) -> Callable[[Rows], Rows]:
+    """Register a table: a function of one case that returns (right answer, mistakes, what is said of anything else).
+
+    `mistakes` has a value for each hint: what the mistake gives in this case; a list of several values; or a function
+    of the answer. A hint is given if it fits in all cases. In hints {said} and {shape} stand for the reader's value.
+
+    Args:
+        name: "NN.word".
+        right: what is said after "right.".
+        cases: the arguments with which the answer is tried, one tuple for each call.
+        options: `shape`: what is said of a value of another shape; `further`: hint -> a case that only the right answer
+            must pass; `leaves`: names of the arguments whose gradient must be right, too; `detached`: what is added to
+            a hint about gradients; `rtol`: how far a number may be off (1e-5); `then`: a checker for right answers.
+
+    >>> from contrast_kit.exercises import judge, table
+    >>> @table("99.twice", right="Twice as much.", cases=[(4,), (7,)])
+    ... def twice(x):
+    ...     return 2 * x, {"That is the square.": x * x}, f"For x = {x} it gives {{said}}."
+    >>> print(judge("99.twice", lambda x: x * x))
+    ✗ 99.twice: That is the square.
+    >>> print(judge("99.twice", lambda x: 8))
+    ✗ 99.twice: For x = 7 it gives 8.
+    """
+
+    def register(rows: Rows) -> Rows:
+        EXERCISES[name] = Exercise(right, Table(rows, cases, **options))
+        return rows
 
     return register
 
@@ -62,36 +90,29 @@ def names(notebook: str = "") -> list[str]:
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if module.name.startswith("nb"):
             importlib.import_module(f"{__package__}.{module.name}")
-    return sorted(name for name in _EXERCISES if notebook in ("", name.partition(".")[0]))
+    return sorted(name for name in EXERCISES if notebook in ("", name.partition(".")[0]))
 
 
 def judge(name: str, answer: Any) -> Verdict:
     """What `check` shows, as a value. Raises a ValueError for a name that no exercise has."""
-    arguments.string("name", name, "what an exercise is called, such as '01.complement'")
-    number = name.partition(".")[0]
-    if name not in _EXERCISES and re.fullmatch(r"\d\d[a-z]?", number):
-        module = f"{__package__}.nb{number}"
-        if importlib.util.find_spec(module):
-            importlib.import_module(module)
-    if name not in _EXERCISES:
-        hint = meant(name, names(number) or names())
-        hint = hint if len(hint) < 300 else "ck.exercises.names() gives all names."
-        raise ValueError(f"No exercise is called {checks.shown(name)}; {hint}")
-    found = _EXERCISES[name]
+    names()
+    right, checker = choose(EXERCISES, name, "exercise")
+    not_yet = Verdict(name, None, "not yet answered. Fill in the function above, then run this cell again.")
+    if answer is None:
+        return not_yet
+    if callable(answer):
+        answer = Answer(answer)
     try:
-        if answer is None:
-            raise NotYet
-        asked = Answer(answer) if callable(answer) else answer
-        hint = found.checker(asked)
+        hint = checker(answer)
     except NotYet:
-        return Verdict(name, None, "not yet answered. Fill in the function above, then run this cell again.")
+        return not_yet
     except ReturnedNone:
-        return Verdict(name, False, "your function ran, but returned None. Does each way through it end in a `return`?")
+        hint = "your function ran, but returned None. Does each way through it end in a `return`?"
     except AnswerFailed as failed:
-        return Verdict(name, False, crash(failed.__cause__ or failed))
-    except Exception as error:  # the checker asks something of the answer that another kind of value does not have
-        return Verdict(name, False, wrong_kind(asked, error))
-    return Verdict(name, hint is None, f"right. {found.right}" if hint is None else hint)
+        hint = crash(failed.__cause__ or failed)
+    except Exception:  # the checker asks something of the answer that another kind of value does not have
+        hint = wrong_kind(answer)
+    return Verdict(name, hint is None, hint or f"right. {right}")
 
 
 def check(name: str, answer: Any) -> None:
@@ -117,5 +138,5 @@ def check(name: str, answer: Any) -> None:
     """
     verdict = judge(name, answer)
     if verdict.right is not None:
-        _record.note(name, verdict.right)
+        note(name, verdict.right)
     show(verdict)

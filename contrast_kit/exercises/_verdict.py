@@ -2,13 +2,18 @@
 
 import html
 import re
+import sys
 from dataclasses import dataclass
 from typing import Any
 
-from contrast_kit.plots.progress import in_notebook
-
 SIGNS: dict[bool | None, tuple[str, str]] = {True: ("✓", "#2b8a3e"), False: ("✗", "#e03131"), None: ("·", "#868e96")}
 """For right, wrong and no answer yet: a sign, and a colour that stands out on white and on black."""
+
+
+def in_notebook() -> bool:
+    """True inside a Jupyter kernel."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 @dataclass(frozen=True)
@@ -48,11 +53,11 @@ def marked_up(text: str) -> str:
     return re.sub(r"(?<![\w*])\*(?=\S)([^*<>]+?)(?<=\S)\*(?![\w*])", r"<em>\1</em>", text)
 
 
-def show(result: Any) -> None:
+def show(verdict: Verdict) -> None:
     """Display it in a notebook, print it elsewhere."""
     if in_notebook():
         from IPython.display import display
 
-        display(result)
+        display(verdict)
     else:
-        print(result)
+        print(verdict)

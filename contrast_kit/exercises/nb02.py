@@ -1,178 +1,308 @@
-"""The exercises of notebook 02, losses, and the usual mistakes."""
+"""The exercises of notebooks 02 and 02b, losses, and the usual mistakes."""
 
-from collections.abc import Callable, Mapping
-from math import exp
+from collections.abc import Mapping
+from math import exp, log
 
 import torch
-from torch import Tensor
+from torch.nn.functional import cross_entropy, normalize
 
-from contrast_kit import losses
+import contrast_kit as ck
 from contrast_kit.exercises._answer import NotYet
-from contrast_kit.exercises._frame import exercise
-from contrast_kit.exercises._nb02_mistakes import PARTNER, nt_xent_mistakes, sup_con_mistakes
-from contrast_kit.exercises._numbers import Tried, equals, first_hint, gradient, many, shown
+from contrast_kit.exercises._frame import exercise, table
+from contrast_kit.exercises._table import NOT_FINITE, OVER_THE_BATCH, shape_of, vectors
+
+INF = torch.inf
+LOSS_IS = "Your loss is {said}. Does an exponential overflow, or a -inf meet a 0?"
+WITHOUT_EITHER = "overflows, e^-2000 is 0. Can you get the loss without either? Try logsumexp."
 
 
-def _vectors(count: int, rows: int = 5, width: int = 4) -> list[Tensor]:
-    """Vectors of different lengths in float64, so that a missing normalisation or a transposition shows."""
-    noise = torch.Generator().manual_seed(2)
-    scale = torch.linspace(0.5, 3.0, rows, dtype=torch.float64)[:, None]
-    return [torch.randn(rows, width, generator=noise, dtype=torch.float64) * scale for _ in range(count)]
-
-
-def _no_number(said: object, what: str) -> str | None:
-    if isinstance(said, Tensor) and said.dim() == 0 and not torch.isfinite(said):
-        return f"Your loss is {said.item()}. Does an exponential overflow, or a -inf meet a 0?"
-    return many(said, what)
-
-
-@exercise("02.row", right="log-sum-exp minus the right score: no exponential can overflow.")
-def row(answer: Callable[[Tensor, int], Tensor]) -> str | None:
+@table(
+    "02.row",
+    "log-sum-exp minus the right score: no exponential can overflow.",
+    cases=[(torch.tensor([1.6, -0.8, 0.5, 2.0]).double(), 2)],
+    shape="Return one number, the loss of the row; yours has shape {shape}.",
+    further={  # a cosine of 1 at tau = 0.0005
+        f"Right, but for the scores 2000 and 1990 it gives {{said}}, not 10.000045: e^2000 {WITHOUT_EITHER}": (
+            torch.tensor([2000.0, 1990.0]).double(),
+            1,
+        ),
+        f"Right, but for the scores 2000 and 0 it gives {{said}}, not 2000: e^2000 {WITHOUT_EITHER}": (
+            torch.tensor([2000.0, 0.0]).double(),
+            1,
+        ),
+    },
+)
+def row(scores, right):
     """-log softmax of one row of scores, at the right candidate."""
-    scores, right = torch.tensor([1.6, -0.8, 0.5, 2.0], dtype=torch.float64), 2
-    said = answer(scores, right)
-    p = scores.softmax(0)
-    others = torch.cat([scores[:right], scores[right + 1 :]])
-    mistakes = [
-        (p[right], "That is the probability of the right candidate. The loss is minus its logarithm."),
-        (p[right].log(), "The sign: a loss is *minus* the log of the probability."),
-        (-p[right].log2(), "The natural logarithm, please, as in torch.log: your number is in bits."),
-        (
-            others.logsumexp(0) - scores[right],
-            "Your positive is not in the denominator: it runs over *all* candidates, the right one too.",
+    losses = -scores.log_softmax(0)
+    loss = losses[right]
+    p = (-loss).exp()
+    mistakes = {
+        "That is the probability of the right candidate. The loss is minus its logarithm.": p,
+        "The sign: a loss is *minus* the log of the probability.": -loss,
+        "The natural logarithm, please, as in torch.log: your number is in bits.": loss / log(2),
+        "Your positive is not in the denominator: it runs over *all* candidates, the right one too.": (1 / p - 1).log(),
+        "Your positive is in the denominator twice: the sum over all candidates holds it already.": (1 / p + 1).log(),
+        "Take the exponential of each score first: scores may be negative, shares may not.": (
+            -torch.log(scores[right] / scores.sum())
         ),
-        (
-            torch.cat([scores, scores[right : right + 1]]).logsumexp(0) - scores[right],
-            "Your positive is in the denominator twice: the sum over all candidates holds it already.",
-        ),
-        (
-            -torch.log(scores[right] / scores.sum()),
-            "Take the exponential of each score first: scores may be negative, shares may not.",
-        ),
-        (-p.log().mean(), "Only the right candidate's probability counts, not the mean over all of them."),
-    ]
-    if hint := first_hint(said, mistakes) or _no_number(said, "the loss of the row"):
-        return hint
-    if not equals(said, -p[right].log()):
-        return "The exponential of the right score, over the sum of all exponentials; then minus the log."
-    for other, loss in ((1990.0, 10.0000454), (0.0, 2000.0)):  # a cosine of 1 at tau = 0.0005
-        large = answer(torch.tensor([2000.0, other], dtype=torch.float64), 1)
-        if not equals(large, loss):
-            told = f"Right, but for the scores 2000 and {other:.0f} it gives {float(large):.8g}, not {loss:.8g}"
-            return f"{told}: e^2000 overflows, e^-2000 is 0. Can you get the loss without either? Try logsumexp."
-    return None
+        "Only the right candidate's probability counts, not the mean over all of them.": losses.mean(),
+        LOSS_IS: NOT_FINITE,
+    }
+    otherwise = "The exponential of the right score, over the sum of all exponentials; then minus the log."
+    return loss, mistakes, otherwise
 
 
-@exercise("02.nt_xent", right="2B anchors, and 2B - 1 candidates for each.")
-def nt_xent(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str | None:
+@table(
+    "02.nt_xent",
+    "2B anchors, and 2B - 1 candidates for each.",
+    cases=[(vectors(5, seed=2), vectors(5, seed=3), 0.3)],
+    shape="Return one number, the mean over all 2B anchors; yours has shape {shape}.",
+    leaves="a b",
+)
+def nt_xent(a, b, tau):
     """NT-Xent of two views in matrix form."""
-    a, b = _vectors(2)
-    tau = 0.3
-    said = answer(a.clone(), b.clone(), tau)
-    if isinstance(said, Tensor) and said.dim() == 0 and said.isposinf():
-        return f"Your loss is inf: the right column of some row was taken out, as the diagonal is. {PARTNER}"
-    if hint := first_hint(said, nt_xent_mistakes(a, b, tau)) or _no_number(said, "the mean over all 2B anchors"):
-        return hint
-    if not equals(said, losses.nt_xent(a, b, tau)):
-        return "Is each row a choice among 2B - 1 cosines over tau? And is the right column of row i its partner's?"
-    return gradient(answer, {"a": a, "b": b}, tau, right=losses.nt_xent)
+    x = torch.cat([a, b])
+    n = len(x)
+    rows = torch.arange(n)
+    partner = rows.roll(n // 2)
+    itself = torch.eye(n, dtype=torch.bool)
+    cosines = ck.losses.cosine_matrix(x)
+    scores = cosines / tau
+
+    def entropy(scores, column=partner, reduction="mean"):
+        return cross_entropy(scores.masked_fill(itself, -INF), column, reduction=reduction)
+
+    each = entropy(scores, reduction="none")  # [2B]
+    ratio = each.exp()  # of the denominator to the positive
+    loss = each.mean()
+    columns = normalize(x, dim=0)
+    towards = ck.losses.info_nce(a, b, tau)
+    back = ck.losses.info_nce(b, a, tau)
+    where = "Where does the partner of row i stand in [2B, 2B]?"
+    mistakes = {
+        f"Your loss is inf: the right column of some row was taken out, as the diagonal is. {where}": INF,
+        "You divided by τ twice.": entropy(scores / tau),
+        "Divide by τ; do not multiply: a small τ must make differences larger.": entropy(cosines * tau),
+        "τ is missing.": entropy(cosines),
+        "You forgot to normalise: a score is the *cosine* over τ, not the dot product.": entropy(x @ x.T / tau),
+        OVER_THE_BATCH: entropy(columns @ columns.T / tau),
+        "The anchor itself is among its candidates, at a cosine of 1: put -inf on the diagonal.": (
+            cross_entropy(scores, partner)
+        ),
+        "A 0 on the diagonal still adds e^0 = 1 to each denominator: only -inf takes the anchor out.": (
+            cross_entropy(scores.masked_fill(itself, 0.0), partner)
+        ),
+        "Your positive is in the denominator twice: the sum over the other 2B - 1 holds it already.": (
+            (ratio + 1).log().mean()
+        ),
+        "Your positive is not in the denominator: it is one of the 2B - 1 candidates.": (ratio - 1).log().mean(),
+        "One direction only: view b asks too, 2B anchors.": each[: n // 2].mean(),
+        "One direction only: view a asks too, 2B anchors.": each[n // 2 :].mean(),
+        "That is info_nce: B candidates and one direction. Both views stand in both roles.": [towards, back],
+        "Both directions, but only B candidates: the anchor's own view is missing.": (towards + back) / 2,
+        "That is CAPT's sum (eq. 4). Here: the mean over the 2B anchors.": each.sum(),
+        "There are 2B anchors, not B: divide by all of them.": 2 * loss,
+        "The sign: a loss is *minus* the log of the probability.": -loss,
+        f"Your right column is a stranger's. {where}": [
+            entropy(scores, column) for column in (rows.roll(1), rows.roll(-1), rows ^ 1)
+        ],
+        LOSS_IS: [torch.nan, -INF],
+    }
+    otherwise = "Is each row a choice among 2B - 1 cosines over tau? And is the right column of row i its partner's?"
+    return loss, mistakes, otherwise
 
 
-@exercise("02.sup_con", right="The logarithm inside the sum over positives, and 0 where there is none.")
-def sup_con(answer: Callable[[Tensor, Tensor, float], Tensor]) -> str | None:
-    """SCL, eq. 3, as the sum over anchors; one class has a single member."""
-    x = _vectors(1, rows=7)[0]
-    labels, tau = torch.tensor([0, 1, 0, 2, 1, 0, 0]), 0.3
-    said = answer(x.clone(), labels.clone(), tau)
-    if isinstance(said, Tensor) and said.dim() == 0 and said.isnan():
-        return "NaN: is it 0 · -inf on the diagonal, or 0/0 for the label that occurs only once?"
-    if hint := first_hint(said, sup_con_mistakes(x, labels, tau)) or _no_number(said, "the sum over anchors"):
-        return hint
-    if not equals(said, losses.sup_con(x, labels, tau)):
-        return "log p_ij for all pairs; per row the mean over j of the same label, j ≠ i; then the sum over rows."
-    return gradient(lambda x: answer(x, labels, tau), {"x": x}, right=lambda x: losses.sup_con(x, labels, tau))
+def log_p(scores, candidates):
+    """The logarithm of each candidate's share of its row."""
+    return scores - scores.masked_fill(~candidates, -INF).logsumexp(1, keepdim=True)
 
 
-TERMS: Mapping[str, tuple[int, dict[int, str]]] = {
-    "info_nce": (
-        32,
-        {
-            31: "info_nce: the positive stands in the denominator too, so B, not B - 1.",
-            63: "info_nce: that is nt_xent's number. Candidates are the *other* view only.",
-            64: "info_nce: candidates are the other view only.",
-        },
-    ),
-    "nt_xent": (
-        63,
-        {
-            62: "nt_xent: 2B - 2 are the *negatives*. The positive stands in the denominator as well.",
-            64: "nt_xent: the anchor is no candidate of its own: 2B - 1.",
-            32: "nt_xent: that is info_nce's number. Both views are candidates.",
-            31: "nt_xent: both views are candidates.",
-        },
-    ),
-    "nt_xent with a queue": (
-        163,
-        {
-            100: "With a queue: the queue comes *in addition to* the batch.",
-            101: "With a queue: that is MoCo, the positive and the queue. In CAPT the batch stays in.",
-            162: "With a queue: the positive stands in the denominator too.",
-            164: "With a queue: the anchor is no candidate of its own.",
-            132: "With a queue: nt_xent has both views as candidates.",
-        },
-    ),
-    "sup_con": (
-        63,
-        {
-            64: "sup_con: the anchor is no candidate of its own: N - 1.",
-            32: "sup_con: the other positives stay in the denominator.",
-            33: "sup_con: the *other* positives stay in the denominator too.",
-            62: "sup_con: all but the anchor, N - 1.",
-            31: "sup_con: those are the positives; the denominator holds all but the anchor.",
-        },
-    ),
-    "simsiam": (0, {1: "simsiam: there is no denominator at all: 0."}),
+def over_positives(values, labels, itself=False):
+    """The mean over the positives of each anchor that has one, as in eq. 3."""
+    same = labels[:, None] == labels[None, :]
+    others = ~torch.eye(len(labels), dtype=torch.bool)
+    positives = same & (others | itself)
+    means = values.masked_fill(~positives, 0).sum(1) / positives.sum(1)
+    return means[(same & others).any(1)]
+
+
+def log_p_of_pairs(scores, labels):
+    """Each pair by itself: the anchor's other positives are left out of the denominator."""
+    negatives = scores.masked_fill(labels[:, None] == labels[None, :], -INF).logsumexp(1, keepdim=True)
+    return scores - torch.logaddexp(negatives, scores)
+
+
+@table(
+    "02.sup_con",
+    "The logarithm inside the sum over positives, and 0 where there is none.",
+    cases=[(vectors(7, seed=2), torch.tensor([0, 1, 0, 2, 1, 0, 0]), 0.3)],  # class 2 has one member
+    shape="Return one number, the sum over anchors; yours has shape {shape}.",
+    leaves="x",
+)
+def sup_con(x, labels, tau):
+    """SCL, eq. 3, as the sum over anchors."""
+    scores = ck.losses.cosine_matrix(x) / tau
+    same = labels[:, None] == labels[None, :]
+    others = ~torch.eye(len(x), dtype=torch.bool)
+
+    def eq_3(log_p):
+        return -over_positives(log_p, labels)
+
+    terms = eq_3(log_p(scores, others))
+    positives = over_positives(same.sum(1, keepdim=True) - 1.0, labels)
+    p = over_positives(log_p(scores, others).exp(), labels)
+    right = terms.sum()
+    mistakes = {
+        "NaN: is it 0 · -inf on the diagonal, or 0/0 for the label that occurs only once?": torch.nan,
+        "The log stands outside the sum over positives: eq. 3 takes log p_ij first, then the mean.": (
+            -(p * positives).log().sum()
+        ),
+        "The log stands outside the mean over positives: eq. 3 takes log p_ij first, then the mean.": -p.log().sum(),
+        "The anchor itself is in the denominator: 1[i ≠ k].": eq_3(scores.log_softmax(1)).sum(),
+        "The positives belong to the denominator too: k runs over all but i.": eq_3(log_p(scores, ~same)).sum(),
+        "Your other positives left the denominator; eq. 3 keeps them (that form is another library's NT-Xent).": (
+            eq_3(log_p_of_pairs(scores, labels)).sum()
+        ),
+        "N_y − 1 positives, not N_y: the anchor is not its own positive.": (terms * positives / (positives + 1)).sum(),
+        "Divide each anchor's sum by its N_y − 1 positives.": (terms * positives).sum(),
+        "You divided by τ twice.": eq_3(log_p(scores / tau, others)).sum(),
+        "τ is missing.": eq_3(log_p(scores * tau, others)).sum(),
+        "You forgot to normalise: Φ(x) has length 1.": eq_3(log_p(x @ x.T / tau, others)).sum(),
+        "Eq. 3 is a sum over the N anchors; yours is their mean.": right / len(x),
+        "The sign: minus the log of the probability.": -right,
+        LOSS_IS: [INF, -INF],
+    }
+    otherwise = "log p_ij for all pairs; per row the mean over j of the same label, j ≠ i; then the sum over rows."
+    return right, mistakes, otherwise
+
+
+DENOMINATORS = {  # the right number first
+    "info_nce": {
+        32: "",
+        31: "info_nce: the positive stands in the denominator too, so B, not B - 1.",
+        63: "info_nce: that is nt_xent's number. Candidates are the *other* view only.",
+        64: "info_nce: candidates are the other view only.",
+    },
+    "nt_xent": {
+        63: "",
+        62: "nt_xent: 2B - 2 are the *negatives*. The positive stands in the denominator as well.",
+        64: "nt_xent: the anchor is no candidate of its own: 2B - 1.",
+        32: "nt_xent: that is info_nce's number. Both views are candidates.",
+        31: "nt_xent: both views are candidates.",
+    },
+    "nt_xent with a queue": {
+        163: "",
+        100: "With a queue: the queue comes *in addition to* the batch.",
+        101: "With a queue: that is MoCo, the positive and the queue. In CAPT the batch stays in.",
+        162: "With a queue: the positive stands in the denominator too.",
+        164: "With a queue: the anchor is no candidate of its own.",
+        132: "With a queue: nt_xent has both views as candidates.",
+    },
+    "sup_con": {
+        63: "",
+        64: "sup_con: the anchor is no candidate of its own: N - 1.",
+        32: "sup_con: the other positives stay in the denominator.",
+        33: "sup_con: the *other* positives stay in the denominator too.",
+        62: "sup_con: all but the anchor, N - 1.",
+        31: "sup_con: those are the positives; the denominator holds all but the anchor.",
+    },
+    "simsiam": {0: "", 1: "simsiam: there is no denominator at all: 0."},
 }
 
 
-@exercise("02.denominators", right="Who is in the denominator is all that tells these losses apart.")
-def denominators(answer: Mapping[str, int | None] | Callable[[], Mapping]) -> str | None:
+@exercise("02.denominators", "Who is in the denominator is all that tells these losses apart.")
+def denominators(answer):
     """How many terms stand under one anchor, for B = 32, Q = 100 and N = 64 vectors in two equal classes."""
-    answer = answer() if callable(answer) else answer  # a function that gives the dict will do
+    if callable(answer):  # a function that gives the dict will do
+        answer = answer()
     if not isinstance(answer, Mapping):
         return "Fill in the dict, and keep its names as they were."
-    missing = [name for name in TERMS if name not in answer]
-    if missing:
-        return f"The entry {missing[0]!r} is gone: keep the names as they were."
-    if all(answer[name] is None for name in TERMS):
+    for name in DENOMINATORS:
+        if name not in answer:
+            return f"The entry {name!r} is gone: keep the names as they were."
+    if set(answer.values()) == {None}:
         raise NotYet
-    for name, (right, hints) in TERMS.items():
-        said = answer[name]
-        if said is None:
+    for name, hints in DENOMINATORS.items():
+        if answer[name] is None:
             return f"{name} is still None."
-        if said != right:
-            return hints.get(said, f"{name}: count the coloured cells in one row of its matrix, for B = 32.")
+        hint = hints.get(answer[name], f"{name}: count the coloured cells in one row of its matrix, for B = 32.")
+        if hint:
+            return hint
     return None
 
 
-@exercise("02.weight", right="Only the difference counts, and τ is its unit.")
-def weight(answer: Callable[[float, float, float], float]) -> str | None:
-    """How many times as hard one negative is pushed as another, as a scalar weight p."""
-    tried = Tried(answer, (0.9, 0.4, 0.2), (0.7, -0.2, 0.5))
+@table(
+    "02.weight",
+    "Only the difference counts, and τ is its unit.",
+    cases=[(0.9, 0.4, 0.2), (0.7, -0.2, 0.5)],
+)
+def weight(hard, easy, tau):
+    """How many times as hard one negative is pushed as another."""
+    difference = hard - easy
     mistakes = {
-        lambda h, e, t: h / e: (
-            "The weights are not proportional to the cosines, but to *exponentials* of cosine over τ."
-        ),
-        lambda h, e, t: exp(h - e): "τ is missing: the exponent is the difference *divided by τ*.",
-        lambda h, e, t: exp((h - e) * t): "Divide by τ; do not multiply: a small τ makes the hard one heavier.",
-        lambda h, e, t: exp((e - h) / t): "That is the easy one's weight in units of the hard one's: upside down.",
-        lambda h, e, t: (h - e) / t: "That is the logarithm of the answer.",
-        lambda h, e, t: exp(h / e / t): "A quotient of exponentials is the exponential of a *difference*.",
-        lambda h, e, t: exp(h / t): "And the other one? Divide by its exponential; Z cancels.",
-        lambda h, e, t: exp((h - e) / t**2): "You divided by τ twice.",
+        "The weights are not proportional to the cosines, but to *exponentials* of cosine over τ.": hard / easy,
+        "τ is missing: the exponent is the difference *divided by τ*.": exp(difference),
+        "Divide by τ; do not multiply: a small τ makes the hard one heavier.": exp(difference * tau),
+        "That is the easy one's weight in units of the hard one's: upside down.": exp(-difference / tau),
+        "That is the logarithm of the answer.": difference / tau,
+        "A quotient of exponentials is the exponential of a *difference*.": exp(hard / easy / tau),
+        "And the other one? Divide by its exponential; Z cancels.": exp(hard / tau),
+        "You divided by τ twice.": exp(difference / tau**2),
     }
-    if wrong := tried.wrong(lambda h, e, t: exp((h - e) / t)):
-        told = "For hard = {}, easy = {} and τ = {} it gives {}.".format(*wrong[0], shown(wrong[1]))
-        asked = "Each weight is e^{cosine/τ} / Z with the same Z. Divide one by the other."
-        return tried.hint(mistakes) or f"{told} {asked}"
-    return None
+    case = f"For hard = {hard}, easy = {easy} and τ = {tau} it gives {{said}}."
+    otherwise = f"{case} Each weight is e^{{cosine/τ}} / Z with the same Z. Divide one by the other."
+    return exp(difference / tau), mistakes, otherwise
+
+
+@table(
+    "02b.left_out",
+    "The anchor itself, and other copies of its text, but never its own partner.",
+    cases=[(torch.tensor([4, 7, 4, 9]),)],
+    shape="The mask is [2B, 2B] = [8, 8]; yours has shape {shape}.",
+)
+def left_out(ids):
+    """The [2B, 2B] cells that stand in no numerator and no denominator, with ids of texts."""
+    b = len(ids)
+    both = ids.repeat(2)
+    twins = ids.repeat_interleave(2)
+    same = both[:, None] == both[None, :]
+    itself = torch.eye(2 * b, dtype=torch.bool)
+    partner = itself.roll(b, 0)
+    neighbour = itself[:, torch.arange(2 * b) ^ 1]
+    right = (same & ~partner) | itself
+    mistakes = {
+        "Both views ask, and both are candidates: [2B, 2B] = [8, 8], not [B, B]. Try ids.repeat(2).": (
+            lambda said: shape_of(said) == [b, b]
+        ),
+        "Your mask leaves the positives out as well: an anchor's own partner must stay.": same,
+        "And the anchor itself: it is no candidate of its own.": same & ~itself & ~partner,
+        "The anchor itself must be out, and its own partner must stay in: it is the other way round.": same & ~itself,
+        "Those are the anchors only. Texts 0 and 2 are the same: their copies are false negatives.": itself,
+        "Inverted: True should mean *left out*.": ~right,
+        "You put the two views of a text side by side. Rows: all of view 0, then all of view 1.": (
+            (twins[:, None] == twins[None, :]) & ~neighbour
+        ),
+    }
+    otherwise = "True where row and column belong to one text, unless they are each other's partner (B rows apart)."
+    return right, mistakes, otherwise
+
+
+@table(
+    "02b.log",
+    "4.84 gives 64: the 256 were accumulated from four parts, and an anchor saw only its own.",
+    cases=[(log(15),), (log(127),), (log(511),)],
+    rtol=1e-3,
+)
+def first_loss(loss):
+    """The number of texts B behind NT-Xent's value log(2B - 1) where all vectors are alike."""
+    right = (exp(loss) + 1) / 2
+    mistakes = {
+        "That is the number of candidates, 2B − 1. How many texts give that many?": exp(loss),
+        "Those are the 2B vectors, two views of each text. How many texts?": exp(loss) + 1,
+        "Almost: 2B − 1 candidates, the anchor itself is not one. Add it before halving.": exp(loss) / 2,
+        "The anchor is missing among the candidates: add it, do not take one away.": (exp(loss) - 1) / 2,
+        "Natural logarithms: e to the loss, not 2 to the loss.": [2 ** (loss - 1), (2**loss + 1) / 2],
+    }
+    case = f"For a batch of {right:.0f} the log begins at {loss:.2f}, yours says {{said}}."
+    return right, mistakes, f"{case} Each of 2B − 1 has an equal share."

@@ -1,139 +1,111 @@
 """The exercises of notebook 03, the representation space, and the usual mistakes."""
 
-import math
-from collections.abc import Callable
+from math import log, sqrt
 
 import torch
-from torch import Tensor
+from torch.nn.functional import normalize
 
-from contrast_kit import geometry
-from contrast_kit.exercises._frame import exercise
-from contrast_kit.exercises._numbers import Tried, equals, first_hint, many, shown
+import contrast_kit as ck
+from contrast_kit.exercises._frame import table
+from contrast_kit.exercises._table import NOT_FINITE, vectors
 
 
-@exercise("03.alignment", right="So a mean cosine of 1 gives 0, of 0 gives 2, of −1 gives 4.")
-def alignment(answer: Callable[[float], float]) -> str | None:
+@table("03.alignment", "So a mean cosine of 1 gives 0, of 0 gives 2, of −1 gives 4.", cases=[(0.3,), (-0.5,)])
+def alignment(cosine):
     """Alignment from the mean cosine of the positive pairs."""
-    tried = Tried(answer, (0.3,), (-0.5,))
+    right = 2 - 2 * cosine
     mistakes = {
-        lambda c: 1 - c: "Half of it: ‖u − v‖² = ‖u‖² + ‖v‖² − 2·cos, and both squared lengths are 1.",
-        lambda c: 2 - c: "Expand ‖u − v‖²: the inner product u·v occurs twice.",
-        lambda c: 2 + 2 * c: "The sign: closer pairs, with a higher cosine, must have a *smaller* distance.",
-        lambda c: 2 * c - 2: "The sign: a squared distance is not negative.",
-        lambda c: math.sqrt(2 - 2 * c): (
-            "That is a distance; alignment (with its power 2) is the mean *squared* distance."
-        ),
-        lambda c: c: "That is the mean cosine itself; alignment is a distance, and 0 when the cosine is 1.",
+        "Half of it: ‖u − v‖² = ‖u‖² + ‖v‖² − 2·cos, and both squared lengths are 1.": right / 2,
+        "Expand ‖u − v‖²: the inner product u·v occurs twice.": 2 - cosine,
+        "The sign: closer pairs, with a higher cosine, must have a *smaller* distance.": 2 + 2 * cosine,
+        "The sign: a squared distance is not negative.": -right,
+        "That is a distance; alignment (with its power 2) is the mean *squared* distance.": sqrt(right),
+        "That is the mean cosine itself; alignment is a distance, and 0 when the cosine is 1.": cosine,
     }
-    if wrong := tried.wrong(lambda c: 2 - 2 * c):
-        told = f"At a mean cosine of {wrong[0][0]} it gives {shown(wrong[1])}."
-        return tried.hint(mistakes) or f"{told} Expand ‖u − v‖² for two vectors of length 1."
-    return None
+    otherwise = f"At a mean cosine of {cosine} it gives {{said}}. Expand ‖u − v‖² for two vectors of length 1."
+    return right, mistakes, otherwise
 
 
-@exercise("03.uniformity", right="Distinct pairs, unit vectors, the log outside the mean.")
-def uniformity(answer: Callable[[Tensor], Tensor]) -> str | None:
+@table(
+    "03.uniformity",
+    "Distinct pairs, unit vectors, the log outside the mean.",
+    cases=[(vectors(6),)],
+    shape="Return one number, the log of a mean; yours has shape {shape}.",
+)
+def uniformity(x):
     """Wang and Isola's uniformity, t = 2."""
-    noise = torch.Generator().manual_seed(0)
-    x = torch.randn(6, 4, generator=noise, dtype=torch.float64) * torch.linspace(0.5, 2, 6)[:, None]
-    said = answer(x.clone())
-    unit = torch.nn.functional.normalize(x, dim=1)
-    distance = torch.pdist(unit)
-    raw, everyone = torch.pdist(x), torch.cdist(unit, unit)
-    terms = (-2 * distance**2).exp()
-    mistakes = [
-        ((-2 * raw**2).exp().mean().log(), "Put the rows on the sphere first: divide each by its length."),
-        (
-            (-2 * everyone**2).exp().mean().log(),
-            "Each vector is paired with itself too, the closest pair there is: leave the diagonal out.",
-        ),
-        (terms.mean(), "The log is missing."),
-        (terms.sum().log(), "A mean over the pairs, not a sum: else it grows with the number of vectors."),
-        ((-2 * distance).exp().mean().log(), "The *squared* distance stands in the exponent."),
-        (
-            terms.log().mean(),
-            "The log stands outside the mean; inside, it undoes the exp, and the kernel is gone.",
-        ),
-        ((2 * distance**2).exp().mean().log(), "The sign in the exponent: close pairs must weigh most."),
-        ((-(distance**2)).exp().mean().log(), "t = 2 is missing in the exponent."),
-        (
-            -terms.mean().log(),
-            "The sign in front: uniformity is a loss, and *lower* (more negative) is more even.",
-        ),
-    ]
-    if hint := first_hint(said, mistakes):
-        return hint
-    if hint := many(said, "the log of a mean"):
-        return hint
-    return (
-        None
-        if equals(said, geometry.uniformity(x))
-        else "Distances of unit vectors, squared, times −2, exp, mean, log."
-    )
+    distances = torch.pdist(normalize(x))
 
+    def form(squares, t=2):
+        return (-t * squares).exp().mean().log()
 
-@exercise("03.cone", right="With shared = own it is one half: a cone needs no more than that.")
-def cone(answer: Callable[[float, float], float]) -> str | None:
-    """The cosine of two sums of a shared and an own part."""
-    tried = Tried(answer, (3.0, 1.5), (1.0, 4.0))
+    right = ck.geometry.uniformity(x)
     mistakes = {
-        lambda s, o: s / o: "The denominator is the squared length of the whole vector, shared part and own part.",
-        lambda s, o: o / (s + o): "Exchanged: what the two have in common is the *shared* part.",
-        lambda s, o: s / (s + 2 * o): (
-            "Two vectors, but each length once: √(shared + own) · √(shared + own) is shared + own."
+        "Put the rows on the sphere first: divide each by its length.": form(torch.pdist(x) ** 2),
+        "Each vector is paired with itself too, the closest pair there is: leave the diagonal out.": (
+            form(torch.cdist(normalize(x), normalize(x)) ** 2)
         ),
-        lambda s, o: s / math.sqrt(s + o): "Divide by both lengths: √(shared + own) twice, which is shared + own.",
-        lambda s, o: math.sqrt(s / (s + o)): (
-            "That is the cosine with the *shared* direction; two such vectors lie further apart."
+        "The log is missing.": right.exp(),
+        "A mean over the pairs, not a sum: else it grows with the number of vectors.": right + log(len(distances)),
+        "The *squared* distance stands in the exponent.": form(distances),
+        "The log stands outside the mean; inside, it undoes the exp, and the kernel is gone.": (
+            -2 * (distances**2).mean()
         ),
-        lambda s, o: s**2 / (s**2 + o**2): "`shared` and `own` are squared lengths already: do not square them again.",
-        lambda s, o: (s - o) / (s + o): "The own parts are at right angles: their product is 0, it is not taken away.",
+        "The sign in the exponent: close pairs must weigh most.": form(distances**2, t=-2),
+        "t = 2 is missing in the exponent.": form(distances**2, t=1),
+        "The sign in front: uniformity is a loss, and *lower* (more negative) is more even.": -right,
     }
-    if wrong := tried.wrong(lambda s, o: s / (s + o)):
-        told = "At shared = {} and own = {} it gives {}.".format(*wrong[0], shown(wrong[1]))
-        return tried.hint(mistakes) or f"{told} Which parts meet in (c + a)·(c + b), and how long is c + a?"
-    return None
+    return right, mistakes, "Distances of unit vectors, squared, times −2, exp, mean, log."
 
 
-@exercise("03.effective_rank", right="k equal values give exactly k, and a small value counts a little.")
-def effective_rank(answer: Callable[[Tensor], Tensor]) -> str | None:
+@table(
+    "03.cone",
+    "With shared = own it is one half: a cone needs no more than that.",
+    cases=[(3.0, 1.5), (1.0, 4.0)],
+)
+def cone(shared, own):
+    """The cosine of two sums of a shared and an own part."""
+    right = shared / (shared + own)
+    mistakes = {
+        "The denominator is the squared length of the whole vector, shared part and own part.": shared / own,
+        "Exchanged: what the two have in common is the *shared* part.": 1 - right,
+        "Two vectors, but each length once: √(shared + own) · √(shared + own) is shared + own.": (
+            shared / (shared + 2 * own)
+        ),
+        "Divide by both lengths: √(shared + own) twice, which is shared + own.": shared / sqrt(shared + own),
+        "That is the cosine with the *shared* direction; two such vectors lie further apart.": sqrt(right),
+        "`shared` and `own` are squared lengths already: do not square them again.": shared**2 / (shared**2 + own**2),
+        "The own parts are at right angles: their product is 0, it is not taken away.": (shared - own) / (shared + own),
+    }
+    case = f"At shared = {shared} and own = {own} it gives {{said}}."
+    return right, mistakes, f"{case} Which parts meet in (c + a)·(c + b), and how long is c + a?"
+
+
+@table(
+    "03.effective_rank",
+    "k equal values give exactly k, and a small value counts a little.",
+    cases=[(torch.tensor([4.0, 2.0, 1.0, 0.5]).double(),)],
+)
+def effective_rank(sigma):
     """Roy and Vetterli's effective rank from the singular values."""
-    sigma = torch.tensor([4.0, 2.0, 1.0, 0.5], dtype=torch.float64)
-    said = answer(sigma.clone())
-
-    def entropy(p: Tensor) -> Tensor:
-        return -(p * p.log()).sum()
-
     p = sigma / sigma.sum()
+    entropy = torch.special.entr(p).sum()
     squares = sigma**2 / (sigma**2).sum()
-    mistakes = [
-        (entropy(p), "That is the entropy; the rank is its exponential."),
-        (
-            entropy(p) / math.log(2),
-            "That is the entropy in bits; the rank is the exponential of the one in nats.",
+    mistakes = {
+        "That is the entropy; the rank is its exponential.": entropy,
+        "That is the entropy in bits; the rank is the exponential of the one in nats.": entropy / log(2),
+        "Entropy in bits goes with 2 to its power; with exp take the natural log.": (entropy / log(2)).exp(),
+        "That weighs the *squared* values (also in use, and smaller); here p = σ / Σσ.": (
+            torch.special.entr(squares).sum().exp()
         ),
-        (
-            (entropy(p) / math.log(2)).exp(),
-            "Entropy in bits goes with 2 to its power; with exp take the natural log.",
+        "The sign of the entropy: it is *minus* the sum of p log p.": (-entropy).exp(),
+        "That counts the values above 0, the plain rank: small ones count as much as large ones.": len(sigma),
+        "That is the participation ratio, another count of directions; here it is exp of the entropy.": (
+            1 / (p**2).sum()
         ),
-        (
-            entropy(squares).exp(),
-            "That weighs the *squared* values (also in use, and smaller); here p = σ / Σσ.",
+        "Not finite: did you take the exp of something that is not an entropy? Divide sigma by its sum first.": (
+            NOT_FINITE
         ),
-        ((-entropy(p)).exp(), "The sign of the entropy: it is *minus* the sum of p log p."),
-        (
-            len(sigma),
-            "That counts the values above 0, the plain rank: small ones count as much as large ones.",
-        ),
-        (
-            1 / (p**2).sum(),
-            "That is the participation ratio, another count of directions; here it is exp of the entropy.",
-        ),
-    ]
-    if hint := first_hint(said, mistakes):
-        return hint
-    if isinstance(said, Tensor) and said.dim() == 0 and not torch.isfinite(said):
-        return "Not finite: did you take the exp of something that is not an entropy? Divide sigma by its sum first."
-    if equals(said, entropy(sigma).exp()):
-        return "Make a distribution of the values first: divide by their sum."
-    return None if equals(said, entropy(p).exp()) else "p = σ / Σσ, then exp(−Σ p log p)."
+        "Make a distribution of the values first: divide by their sum.": torch.special.entr(sigma).sum().exp(),
+    }
+    return entropy.exp(), mistakes, "p = σ / Σσ, then exp(−Σ p log p)."

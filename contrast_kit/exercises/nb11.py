@@ -2,8 +2,6 @@
 
 import contextlib
 import math
-from collections.abc import Callable
-from functools import partial
 from weakref import WeakKeyDictionary
 
 import torch
@@ -11,32 +9,30 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from contrast_kit.exercises._answer import ReturnedNone
-from contrast_kit.exercises._frame import exercise
-from contrast_kit.exercises._numbers import Tried, first_hint, many, near, shown
+from contrast_kit.exercises._frame import exercise, table
 
 
-@exercise("11.negatives", right="Whatever is in the batch, wherever it was encoded; nothing from another batch.")
-def negatives(answer: Callable[[int, int, int], float]) -> str | None:
+@table(
+    "11.negatives",
+    "Whatever is in the batch, wherever it was encoded; nothing from another batch.",
+    cases=[(64, 4, 2), (32, 2, 4)],
+)
+def negatives(batch, accumulate, processes):
     """InfoNCE's negatives for a batch, accumulated batches, and processes that gather."""
-    tried = Tried(answer, (64, 4, 2), (32, 2, 4))
+    accumulated = batch * accumulate
     mistakes = {
-        lambda b, a, p: b: "One of the candidates is the positive.",
-        lambda b, a, p: b * a - 1: "Accumulated batches never meet: each contrast sees its own batch only.",
-        lambda b, a, p: b * a: "Accumulated batches never meet, and one of the candidates is the positive.",
-        lambda b, a, p: b // p - 1: "The processes gather their vectors: an anchor meets those of the others, too.",
-        lambda b, a, p: b * p - 1: "The processes share the batch; it does not grow with them.",
-        lambda b, a, p: b * a * p - 1: "Accumulated batches never meet, and the processes share one batch.",
-        lambda b, a, p: b * a // p - 1: "Accumulated batches never meet; processes that share one do, as they gather.",
-        lambda b, a, p: (
-            2 * (b - 1)
-        ): "That is the symmetric form (NT-Xent). InfoNCE has the candidates of one view only.",
-        lambda b, a, p: 2 * b - 1: "Those are NT-Xent's candidates, of both views and with the positive.",
+        "One of the candidates is the positive.": batch,
+        "Accumulated batches never meet: each contrast sees its own batch only.": accumulated - 1,
+        "Accumulated batches never meet, and one of the candidates is the positive.": accumulated,
+        "The processes gather their vectors: an anchor meets those of the others, too.": batch // processes - 1,
+        "The processes share the batch; it does not grow with them.": batch * processes - 1,
+        "Accumulated batches never meet, and the processes share one batch.": accumulated * processes - 1,
+        "Accumulated batches never meet; processes that share one do, as they gather.": accumulated // processes - 1,
+        "That is the symmetric form (NT-Xent). InfoNCE has the candidates of one view only.": 2 * (batch - 1),
+        "Those are NT-Xent's candidates, of both views and with the positive.": 2 * batch - 1,
     }
-    if wrong := tried.wrong(lambda b, a, p: b - 1, same=near):
-        (b, a, p), said = wrong
-        told = f"For batches of {b}, {a} accumulated, on {p} processes you say {said}."
-        return tried.hint(mistakes, same=near) or f"{told} Which texts stand in one row of the cosine matrix?"
-    return None
+    case = f"For batches of {batch}, {accumulate} accumulated, on {processes} processes you say {{said}}."
+    return batch - 1, mistakes, f"{case} Which texts stand in one row of the cosine matrix?"
 
 
 class _Graph:
@@ -51,7 +47,8 @@ class _Watched(nn.Module):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             self.net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).double()
-        self.most_given = self.most_alive = 0
+        self.longest_call = 0
+        self.most_alive = 0
         self.alive: WeakKeyDictionary[_Graph, int] = WeakKeyDictionary()
 
     def forward(self, x: Tensor) -> Tensor:
@@ -61,14 +58,14 @@ class _Watched(nn.Module):
         with torch.autograd.graph.saved_tensors_hooks(lambda kept: (graph, kept.detach()), lambda pair: pair[1]):
             v = self.net(x)
         self.alive[graph] = len(x)
-        self.most_given = max(self.most_given, len(x))
+        self.longest_call = max(self.longest_call, len(x))
         self.most_alive = max(self.most_alive, sum(self.alive.values()))
         return v
 
-    def gradient(self) -> Tensor | None:
-        if any(p.grad is None for p in self.parameters()):
-            return None
-        return torch.cat([p.grad.flatten() for p in self.parameters()])
+    def gradient(self) -> Tensor:
+        """All gradients in one vector; NaN where none has arrived."""
+        grads = [p.grad for p in self.parameters() if p.grad is not None]
+        return torch.cat([torch.full((1,), torch.nan), *map(torch.flatten, grads)])[bool(grads) :]
 
 
 def _contrast(v: Tensor) -> Tensor:
@@ -77,54 +74,59 @@ def _contrast(v: Tensor) -> Tensor:
     return nn.functional.cross_entropy(cosines / 0.3, torch.arange(len(v)))
 
 
-@exercise("11.cached", right="The same gradient; the encoder never held the graph of more than a chunk.")
-def cached(answer: Callable[..., object]) -> str | None:
+@exercise("11.cached", "The same gradient; the encoder never held the graph of more than a chunk.")
+def cached(answer):
     """Cached gradients by hand."""
     x = torch.randn(7, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    size, whole, each = 3, _Watched(), _Watched()
+    size = 3
+    whole = _Watched()
     _contrast(whole(x)).backward()
-    expected = whole.gradient()
+    right = whole.gradient()
+    each = _Watched()
     for chunk in x.split(size):
         _contrast(each(chunk)).backward()
     encode = _Watched()
     with contextlib.suppress(ReturnedNone):  # what counts are the gradients
         answer(encode, _contrast, x, size)
-    found = encode.gradient()
-    if found is None:
+    gradient = encode.gradient()
+    if gradient.isnan().any():
         return "No gradient has reached the encoder's parameters: chunk by chunk, encode(chunk).backward(…)."
-    if encode.most_given > size:
-        return f"The encoder had a graph of {encode.most_given} rows: make the vectors of step 1 under torch.no_grad()."
+    if encode.longest_call > size:
+        return (
+            f"The encoder had a graph of {encode.longest_call} rows: make the vectors of step 1 under torch.no_grad()."
+        )
     if encode.most_alive > size:
-        told = f"You encode {size} rows at a time, but the graphs of {encode.most_alive} rows were kept at once."
-        return f"{told} Which pass needs no graph? And when does each chunk go backward?"
-    if torch.allclose(found, expected):
+        return (
+            f"You encode {size} rows at a time, but the graphs of {encode.most_alive} rows were kept at once. Which "
+            "pass needs no graph? And when does each chunk go backward?"
+        )
+    if torch.allclose(gradient, right):
         return None
-    if torch.allclose(found, each.gradient()):
+    if torch.allclose(gradient, each.gradient()):
         return "You contrast each chunk by itself: that is accumulation. Join the vectors of all chunks first."
-    if torch.allclose(found, 2 * expected):
+    if torch.allclose(gradient, 2 * right):
         return "Twice too much: does each chunk go backward twice?"
-    ratio = (found @ expected) / (expected @ expected)
-    if torch.allclose(found, ratio * expected):
+    ratio = (gradient @ right) / (right @ right)
+    if torch.allclose(gradient, ratio * right):
         return f"The direction is right, but it is {ratio:.3g} times as long: sum over chunks, do not average."
     return "Does each chunk get its own rows of the vectors' .grad? Are all chunks there?"
 
 
-@exercise("11.smallest_tau", right="For float16 that is 0.09, for bfloat16 and float32 about 0.011.")
-def smallest_tau(answer: Callable[[float], float]) -> str | None:
+@table(
+    "11.smallest_tau",
+    "For float16 that is 0.09, for bfloat16 and float32 about 0.011.",
+    cases=[(65504.0,), (3.4028e38,)],
+    rtol=1e-3,
+)
+def smallest_tau(largest):
     """Where e^(1/τ) reaches the largest number of a format."""
-    tried = Tried(answer, (65504.0,), (3.4028e38,))
     mistakes = {
-        math.log: "That is the largest exponent, 1/τ. And τ?",
-        lambda x: 1 / math.log10(x): "The exponential is that of e: take the natural logarithm.",
-        lambda x: 1 / math.log2(x): "The exponential is that of e: take the natural logarithm.",
-        lambda x: 1 / x: "The exponential stands between: e^(1/τ) = largest.",
+        "That is the largest exponent, 1/τ. And τ?": math.log(largest),
+        "The exponential is that of e: take the natural logarithm.": [1 / math.log10(largest), 1 / math.log2(largest)],
+        "The exponential stands between: e^(1/τ) = largest.": 1 / largest,
     }
-    same = partial(math.isclose, rel_tol=1e-3)
-    if wrong := tried.wrong(lambda x: 1 / math.log(x), same):
-        (largest,), said = wrong
-        told = f"For a largest number of {largest:.5g} it gives {shown(said)}. The largest cosine is 1:"
-        return tried.hint(mistakes, same) or f"{told} solve e^(1/τ) = largest for τ."
-    return None
+    case = f"For a largest number of {largest:.5g} it gives {{said}}. The largest cosine is 1:"
+    return 1 / math.log(largest), mistakes, f"{case} solve e^(1/τ) = largest for τ."
 
 
 class _Widest(TorchFunctionMode):
@@ -132,52 +134,66 @@ class _Widest(TorchFunctionMode):
 
     most = 0
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+    def __torch_function__(self, func, types, args=(), kwargs=None):
         made = func(*args, **(kwargs or {}))
-        self.most = max(self.most, made.numel() if isinstance(made, Tensor) else 0)
+        if isinstance(made, Tensor):
+            self.most = max(self.most, made.numel())
         return made
 
 
-def _running(pieces: list[Tensor], rescaled: float) -> float:
-    """The sum around a running maximum; when that grows by d, the old sum is multiplied by e^(d · rescaled)."""
-    largest, total = -math.inf, 0.0
-    for piece in pieces:
-        new = max(largest, piece.max().item())
-        total = total * math.exp((new - largest) * rescaled) if total else 0.0
-        total, largest = total + (piece - new).exp().sum().item(), new
-    return largest + math.log(total)
-
-
-@exercise("11.in_pieces", right="No exponent was above 0, and no tensor longer than the longest piece.")
-def in_pieces(answer: Callable[[list[Tensor]], Tensor]) -> str | None:
-    """log Σ exp over pieces, around a running maximum."""
-    small = [torch.tensor([0.1, -0.4]), torch.tensor([1.2, 0.3, -2.0]), torch.tensor([0.5])]
-    said = answer(small)
-    if hint := many(said, "the logarithm of one sum"):
-        return hint
-    total = torch.cat(small).logsumexp(0).item()
-    mistakes = {
-        sum(piece.logsumexp(0).item() for piece in small): "Logarithms of sums do not add up: add the sums.",
-        math.exp(total): "The logarithm of the sum is asked for.",
-        torch.stack([piece.logsumexp(0) for piece in small]).mean().item(): "Not a mean over pieces: one sum over all.",
-        _running(small, 0): "A larger maximum came: multiply the old sum, which is relative to the old one.",
-        _running(small, 1): "A larger maximum came, and the old sum grew: relative to a larger number it is *smaller*.",
-        total - 1.2: "The sum is relative to the largest score: add that at the end.",
-        1.2: "That is the largest score alone.",
-    }
-    if hint := first_hint(said, mistakes.items(), same=near):
-        return hint
-    if not near(said, total):
-        return "Take two pieces of one score each: what do you keep after the first, and what after the second?"
-    said = answer([piece * 400 for piece in small])
-    if not math.isfinite(float(said)):
-        return "Right for small scores, but e^480 is infinite: subtract the largest score so far first."
-    if not near(said, torch.cat(small).mul(400).logsumexp(0).item()):
-        return "Right for small scores, not for large ones: was the old sum rescaled when a larger maximum came?"
-    if not near(answer([piece - 800 for piece in small]), total - 800):
-        return "Right, but not for scores near -800, where e^s is 0: what is the largest score before the first piece?"
+def _piece_by_piece(answer):
+    """Whether a right answer holds one piece at a time."""
     with _Widest() as widest:
-        answer(small)
-    if widest.most > max(map(len, small)):
+        answer(PIECES)
+    if widest.most > 3:
         return f"Right, but {widest.most} scores stood in one tensor. One piece at a time: what must be kept of it?"
     return None
+
+
+def _running(pieces, rescaled):
+    """The sum around a running maximum; when that grows by d, the old sum is multiplied by e^(d · rescaled)."""
+    largest = pieces[0].max()
+    total = torch.zeros(())
+    for piece in pieces:
+        new = torch.maximum(largest, piece.max())
+        total = total * ((new - largest) * rescaled).exp() + (piece - new).exp().sum()
+        largest = new
+    return largest + total.log()
+
+
+PIECES = [torch.tensor([0.1, -0.4]), torch.tensor([1.2, 0.3, -2.0]), torch.tensor([0.5])]
+
+
+@table(
+    "11.in_pieces",
+    "No exponent was above 0, and no tensor longer than the longest piece.",
+    cases=[(PIECES,)],
+    shape="Return one number, the logarithm of one sum; yours has shape {shape}.",
+    further={
+        "Right for small scores, but for larger ones it gives {said}. e^480 is infinite: subtract the largest score so "
+        "far first, and rescale the old sum when a larger maximum comes.": ([400 * piece for piece in PIECES],),
+        "Right, but not for scores near -800, where e^s is 0: what is the largest score before the first piece?": (
+            [piece - 800 for piece in PIECES],
+        ),
+    },
+    then=_piece_by_piece,
+    rtol=1e-4,
+)
+def in_pieces(pieces):
+    """log Σ exp over pieces, around a running maximum."""
+    scores = torch.cat(pieces)
+    right = scores.logsumexp(0)
+    of_each = torch.stack([piece.logsumexp(0) for piece in pieces])
+    mistakes = {
+        "Logarithms of sums do not add up: add the sums.": of_each.sum(),
+        "The logarithm of the sum is asked for.": right.exp(),
+        "Not a mean over pieces: one sum over all.": of_each.mean(),
+        "A larger maximum came: multiply the old sum, which is relative to the old one.": _running(pieces, 0),
+        "A larger maximum came, and the old sum grew: relative to a larger number it is *smaller*.": (
+            _running(pieces, 1)
+        ),
+        "The sum is relative to the largest score: add that at the end.": right - scores.max(),
+        "That is the largest score alone.": scores.max(),
+    }
+    otherwise = "Take two pieces of one score each: what do you keep after the first, and what after the second?"
+    return right, mistakes, otherwise

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from contrast_kit.data.scenes.shelf import COLOURS, GOODS, PRICES, SHELVES, Scene, Toy, image_ids, scene, those
+from contrast_kit.data.scenes.shelf import (
+    GOODS,
+    PRICES,
+    SHELVES,
+    TABLES,
+    VALUES,
+    Scene,
+    Toy,
+    field_of,
+    image_ids,
+    scene,
+    those,
+)
 from contrast_kit.data.toyshop.grammar import noun, sentence
 from contrast_kit.data.toyshop.questions import about_field
 from contrast_kit.data.toyshop.shops import TOYSHOP
@@ -45,14 +57,10 @@ class Question:
 
 def meant(question: Question, scene: Scene) -> list[Toy]:
     """The toys that a question speaks of."""
+    told = {field: value for field, value in vars(question).items() if field != "kind" and value not in ("", -1)}
     return those(
         scene,
-        lambda toy: (
-            question.good in ("", toy.good)
-            and question.colour in ("", toy.colour)
-            and question.size in ("", toy.size)
-            and question.shelf in (-1, toy.shelf)
-        ),
+        lambda toy: all(getattr(toy, field) == value for field, value in told.items()),
     )
 
 
@@ -72,21 +80,13 @@ def answer(question: Question, scene: Scene) -> str | None:
     if len(toys) != 1:
         return None
     toy = toys[0]
-    if question.kind == "right":
-        beyond = those(scene, lambda other: other.shelf == toy.shelf and other.place > toy.place)
-        return beyond[0].good if beyond else None
-    if question.kind == "shelf":
-        return shelf_name(toy.shelf)
-    return str(getattr(toy, question.kind))
-
-
-def shelf_name(shelf: int) -> str:
-    """What a customer calls a shelf.
-
-    >>> shelf_name(0)
-    'top shelf'
-    """
-    return SHELVES[shelf].removeprefix("on the ")
+    if question.kind != "right":
+        return field_of(toy, question.kind)
+    beyond = those(
+        scene,
+        lambda other: other.shelf == toy.shelf and other.place > toy.place,
+    )
+    return beyond[0].good if beyond else None
 
 
 def words(question: Question, rng: Random) -> str:
@@ -98,16 +98,13 @@ def words(question: Question, rng: Random) -> str:
     """
     place = SHELVES[question.shelf] if question.shelf >= 0 else ANYWHERE
     record = Stock(1, question.good or "toy", place, question.size, question.colour)
-    if question.kind == "exist":
-        text = pick(rng, ("is there {} {}", "do you see {} {}")).format(article(noun(record, rng, many=False)), place)
-        return sentence(text, "?")
     if question.kind == "right":
-        thing = noun(record, rng, many=False)
-        return sentence(
-            pick(rng, ("what is to the right of the {}", "what stands to the right of the {}")).format(thing), "?"
-        )
-    field = {"count": "number"}.get(question.kind, question.kind)
-    return about_field(record, field, rng, TOYSHOP)
+        thing = noun(record, rng)
+        return sentence(pick(rng, TABLES["ask"]["right"]).format(thing=thing), "?")
+    if question.kind == "exist":
+        way = pick(rng, TABLES["ask"]["exist"])
+        return sentence(way.format(one=article(noun(record, rng)), place=place), "?")
+    return about_field(record, question.kind.replace("count", "number"), rng, TOYSHOP)
 
 
 def customers(question: Question, truth: str, rng: Random) -> list[str]:
@@ -116,14 +113,15 @@ def customers(question: Question, truth: str, rng: Random) -> list[str]:
     Colours have other names (SHADES of the toyshop: one eye's red is another's crimson), counts above four may be off
     by one, and anyone may look at the wrong toy. The rest say what is true.
     """
-    return [_one(question, truth, rng) for _ in range(CUSTOMERS)]
+    return [_customer(question, truth, rng) for _ in range(CUSTOMERS)]
 
 
-def _one(question: Question, truth: str, rng: Random) -> str:
+def _customer(question: Question, truth: str, rng: Random) -> str:
     if rng.random() < SLIP:
         return pick(rng, possible(question.kind))
     if question.kind == "colour" and rng.random() < SHADE:
-        return pick(rng, sorted(set().union(*(row for row in SHADES if truth in row)) - {truth}))
+        shades = {shade for row in SHADES if truth in row for shade in row}
+        return pick(rng, sorted(shades - {truth}))
     if question.kind == "count" and int(truth) > 4 and rng.random() < MISCOUNT:
         return str(int(truth) + pick(rng, (-1, 1)))
     return truth
@@ -131,32 +129,37 @@ def _one(question: Question, truth: str, rng: Random) -> str:
 
 def possible(kind: str) -> tuple[str, ...]:
     """The true answers that a kind of question can have."""
-    return {
-        "colour": COLOURS,
-        "count": tuple(str(n) for n in range(7)),
-        "shelf": tuple(shelf_name(shelf) for shelf in range(len(SHELVES))),
+    answers = VALUES | {
+        "count": tuple(map(str, range(7))),
         "exist": ("yes", "no"),
         "right": GOODS,
-        "price": tuple(str(price) for price in PRICES),
-    }[kind]
+        "price": tuple(map(str, PRICES)),
+    }
+    return answers[kind]
 
 
 def draw_question(rng: Random, scene: Scene, kind: str) -> Question:
     """A question of this kind about some toy of the scene; of those that ask whether there is one, half miss by one
     field, so that saying "no" also takes a look."""
     toy = pick(rng, scene.toys)
-    told = {"colour": 0.0, "exist": 0.8, "count": 0.4}.get(kind, 0.35)
-    named = kind not in ("count", "exist") or rng.random() < 0.5
-    colour = toy.colour if rng.random() < told or (kind == "exist" and not named) else ""
-    size = toy.size if rng.random() < 0.25 else ""
+    told = {"good": toy.good}
+    if kind in ("count", "exist") and rng.random() >= 0.5:
+        del told["good"]
+    if (
+        rng.random() < {"colour": 0.0, "exist": 0.8, "count": 0.4}.get(kind, 0.35)
+        or kind == "exist"
+        and "good" not in told
+    ):
+        told["colour"] = toy.colour
+    if rng.random() < 0.25:
+        told["size"] = toy.size
     # the patterns for colours and prices tell the shelf; "right of" and "where" never do
-    shelf = toy.shelf if kind in ("colour", "price") or (kind in ("count", "exist") and rng.random() < 0.35) else -1
-    question = Question(kind, toy.good if named else "", colour, size, shelf)
+    if kind in ("colour", "price") or (kind in ("count", "exist") and rng.random() < 0.35):
+        told["shelf"] = toy.shelf
     if kind == "exist" and rng.random() < 0.5:
-        field = pick(rng, [name for name in ("good", "colour") if getattr(question, name)])
-        values = [value for value in {"good": GOODS, "colour": COLOURS}[field] if value != getattr(question, field)]
-        question = replace(question, **{field: pick(rng, values)})
-    return question
+        field = pick(rng, [name for name in ("good", "colour") if name in told])
+        told[field] = pick(rng, [value for value in VALUES[field] if value != told[field]])
+    return Question(kind, **told)
 
 
 def vqa(split: str) -> list[dict[str, Any]]:
@@ -165,16 +168,16 @@ def vqa(split: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     while len(rows) < QUESTIONS[split]:
         first = scene(pick(rng, numbers))
-        kind = tuple(KINDS)[len(rows) // 2 % len(KINDS)]  # as many of each
+        kind = list(KINDS)[len(rows) // 2 % len(KINDS)]  # as many of each
         question = draw_question(rng, first, kind)
-        answers = {first.image_id: answer(question, first)}
-        if answers[first.image_id] is None:
+        true = answer(question, first)
+        if true is None:
             continue
-        if second := _complement(question, answers[first.image_id], numbers, rng):
-            answers[second.image_id] = answer(question, second)
+        second = _complement(question, true, numbers, rng)
+        if second:
             text = words(question, rng)
-            for image_id, true in answers.items():
-                rows.append(_row(len(rows), text, question, image_id, true, rng))
+            for each in (first, second):
+                rows.append(_row(len(rows), text, question, each, rng))
     return rows
 
 
@@ -188,13 +191,14 @@ def _complement(question: Question, taken: str, numbers: range, rng: Random) -> 
     return None
 
 
-def _row(number: int, text: str, question: Question, image_id: int, true: str, rng: Random) -> dict[str, Any]:
-    given = customers(question, true, rng)
+def _row(number: int, text: str, question: Question, scene: Scene, rng: Random) -> dict[str, Any]:
+    true = answer(question, scene)
+    answers = customers(question, true, rng)
     return {
         "question": text,
-        "image_id": image_id,
-        "answers": given,
-        "answer": Counter(given).most_common(1)[0][0],
+        "image_id": scene.image_id,
+        "answers": answers,
+        "answer": Counter(answers).most_common(1)[0][0],
         "true_answer": true,
         "answer_type": KINDS[question.kind],
         "question_type": question.kind,

@@ -8,17 +8,24 @@ from random import Random
 from typing import Any
 
 from contrast_kit.data.scenes.programs import (
-    VALUES,
     NoAnswer,
     Program,
     entailed,
-    field_of,
-    find,
+    only,
     run,
     say,
     scope,
 )
-from contrast_kit.data.scenes.shelf import COLOURS, GOODS, Scene, Toy, image_ids, scene
+from contrast_kit.data.scenes.shelf import (
+    COLOURS,
+    GOODS,
+    VALUES,
+    Scene,
+    Toy,
+    field_of,
+    image_ids,
+    scene,
+)
 from contrast_kit.data.toyshop.words import pick
 
 QUESTIONS = {"train": 12_000, "validation": 1_500, "test": 1_500}
@@ -26,33 +33,29 @@ KINDS = ("query",) * 6 + ("verify",) * 3 + ("choose", "choose", "exist", "exist"
 FOLLOWING = 2
 """Questions that follow from a drawn one and are asked of the same picture."""
 _TRIES = 6
-_SLACK, _SURPLUS = 1, 1.05  # how far the count of an answer may run ahead of the mean of its group
+_SLACK, _SURPLUS = (
+    1,
+    1.05,
+)  # how far the count of an answer may run ahead of the mean of its group
 
 
 def refer(rng: Random, scene: Scene, without: str = "") -> tuple[Program, Toy] | None:
     """A set that picks out one toy, and the toy; its description does not tell the field `without`. None: not found."""
     toy = pick(rng, scene.toys)
     named = without != "good" and rng.random() < 0.8
+    tells, relates = (0.3, 0.2) if named else (0.7, 0.5)
     toys: Program = ("select", toy.good if named else "toy")
-    details = [name for name in ("size", "colour", "shelf") if name != without and rng.random() < (0.3, 0.7)[not named]]
+    details = [name for name in ("size", "colour", "shelf") if name != without and rng.random() < tells]
     for name in details:
         toys = ("filter", name, field_of(toy, name), toys)
-    if rng.random() < (0.2 if named else 0.5):
-        direction = pick(rng, ("left", "right"))
-        toys = ("relate", direction, toys)
-    found = _found(toys, scene)
-    if not found or toys == ("select", "toy"):
+    if rng.random() < relates:
+        toys = ("relate", pick(rng, ("left", "right")), toys)
+    if toys == ("select", "toy"):
         return None
-    return toys, found
-
-
-def _found(toys: Program, scene: Scene) -> Toy | None:
-    """*The* toy of a set, or None where there is none or several."""
     try:
-        toys_found = find(toys, scene)
+        return toys, only(toys, scene)
     except NoAnswer:
         return None
-    return toys_found[0] if len(toys_found) == 1 else None
 
 
 def draw_program(rng: Random, scene: Scene, kind: str) -> Program | None:
@@ -61,34 +64,55 @@ def draw_program(rng: Random, scene: Scene, kind: str) -> Program | None:
     It has a value on the scene, but for some of "compare": two toys of one price, or of one good, have no answer.
     """
     if kind in ("and", "or"):
-        parts = tuple(draw_program(rng, scene, "exist") for _ in range(2))
-        return (kind, *parts) if None not in parts and parts[0] != parts[1] else None
+        a, b = (
+            draw_program(rng, scene, "exist"),
+            draw_program(rng, scene, "exist"),
+        )
+        return None if a == b else (kind, a, b)
     if kind == "exist":
         toy = pick(rng, scene.toys)
-        good = toy.good if rng.random() < 0.7 else pick(rng, GOODS)
+        good, colour = toy.good, toy.colour
+        if rng.random() >= 0.7:
+            good = pick(rng, GOODS)
         if rng.random() < 0.3:
             return ("exist", ("select", good))
-        colour = toy.colour if rng.random() < 0.7 else pick(rng, COLOURS)
-        return ("exist", ("filter", "colour", colour, ("select", good if rng.random() < 0.8 else "toy")))
+        if rng.random() >= 0.7:
+            colour = pick(rng, COLOURS)
+        return (
+            "exist",
+            (
+                "filter",
+                "colour",
+                colour,
+                ("select", good if rng.random() < 0.8 else "toy"),
+            ),
+        )
     if kind in ("same", "compare"):
-        one, other = (refer(rng, scene) for _ in range(2))
-        if not one or not other or one[1] == other[1]:
+        a, b = refer(rng, scene), refer(rng, scene)
+        if not a or not b or a[1] == b[1]:
             return None
-        field = pick(rng, ("cheaper", "dearer") if kind == "compare" else ("colour", "size", "shelf"))
-        return (kind, field, one[0], other[0])
+        fields = ("cheaper", "dearer") if kind == "compare" else ("colour", "size", "shelf")
+        return (kind, pick(rng, fields), a[0], b[0])
     field = pick(rng, ("colour", "colour", "good", "shelf", "size"))
     referred = refer(rng, scene, without=field)
     if not referred:
         return None
     toys, toy = referred
-    value = field_of(toy, field)
-    others = [v for v in VALUES[field] if v != value]
     if kind == "query":
         return ("query", field, toys)
+    value = field_of(toy, field)
+    others = [other for other in VALUES[field] if other != value]
     if kind == "verify":
-        return ("verify", field, value if rng.random() < 0.5 else pick(rng, others), toys)
+        return (
+            "verify",
+            field,
+            value if rng.random() < 0.5 else pick(rng, others),
+            toys,
+        )
     pair = [value, pick(rng, others)]
-    return ("choose", field, *(pair if rng.random() < 0.5 else pair[::-1]), toys)
+    if rng.random() >= 0.5:
+        pair.reverse()
+    return ("choose", field, *pair, toys)
 
 
 class Balance:
@@ -103,14 +127,20 @@ class Balance:
     def takes(self, program: Program, answer: str) -> bool:
         """Whether one more question with this answer keeps the balance; if so, it is counted."""
         valid, _ = scope(program)
-        if program[0] in ("choose", "compare"):  # by the place of the answer: "red or blue?", "blue or red?"
-            answer = "first" if program[2] in (answer, _select(program, answer)) else "second"
+        name = group(program)
+        if "yes" in valid:
+            name = _form(program)
+        if program[0] in (
+            "choose",
+            "compare",
+        ):  # by the place of the answer: "red or blue?", "blue or red?"
+            answer = "first" if _is_first(program, answer) else "second"
             valid = ("first", "second")
-        counts = self.counts[f"{group(program)} {_form(program)}" if "yes" in valid else group(program)]
-        taken = counts[answer] <= _SLACK + _SURPLUS * sum(counts.values()) / len(valid)
-        if taken:
+        counts = self.counts[name]
+        takes = counts[answer] <= _SLACK + _SURPLUS * sum(counts.values()) / len(valid)
+        if takes:
             counts[answer] += 1
-        return taken
+        return takes
 
 
 def _form(program: Any) -> str:
@@ -121,12 +151,12 @@ def _form(program: Any) -> str:
     return f"({' '.join(shown)}{''.join(map(_form, program[1:]))})"
 
 
-def _select(program: Program, answer: str) -> Program | None:
-    """The first set of a comparison, if the good that it names is the answer; one that says "toy" names none."""
-    toys = program[2]
-    while isinstance(toys, tuple) and toys[0] != "select":
-        toys = toys[-1]
-    return program[2] if isinstance(toys, tuple) and toys[1] == answer else None
+def _is_first(program: Program, answer: str) -> bool:
+    """Whether the answer of a choice or a comparison is told first; a set that says "toy" names no good."""
+    first = program[2]
+    while isinstance(first, tuple):
+        first = first[-1]
+    return first == answer
 
 
 def group(program: Program) -> str:
@@ -135,7 +165,9 @@ def group(program: Program) -> str:
     >>> group(("query", "colour", ("select", "drum"))), group(("exist", ("select", "drum")))
     ('query colour', 'exist')
     """
-    return f"{program[0]} {program[1]}" if program[0] in ("query", "choose") else program[0]
+    if program[0] in ("query", "choose"):
+        return f"{program[0]} {program[1]}"
+    return program[0]
 
 
 def gqa(split: str) -> list[dict[str, Any]]:
@@ -162,7 +194,14 @@ def gqa(split: str) -> list[dict[str, Any]]:
     return _rows(asked, rng)
 
 
-def _follow(program: Program, answer: str, mine: dict[Program, str], balance: Balance, rng: Random, most: int) -> int:
+def _follow(
+    program: Program,
+    answer: str,
+    mine: dict[Program, str],
+    balance: Balance,
+    rng: Random,
+    most: int,
+) -> int:
     """Ask up to `most` questions that follow from this one, too; how many it came to."""
     follows = list(entailed(program, answer).items())
     added = 0

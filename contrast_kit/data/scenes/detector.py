@@ -18,7 +18,14 @@ from torch.nn.functional import affine_grid, cross_entropy, grid_sample
 
 from contrast_kit.data.pictures import Pictures, stack_pictures
 from contrast_kit.data.scenes.draw import Noise, drawn
-from contrast_kit.data.scenes.shelf import COLOURS, GOODS, PRICES, SIZES, Scene, draw_scene
+from contrast_kit.data.scenes.shelf import (
+    COLOURS,
+    GOODS,
+    PRICES,
+    SIZES,
+    Scene,
+    draw_scene,
+)
 
 WIDTH = 64
 """Numbers in a feature."""
@@ -28,7 +35,18 @@ FIRST = 1_000_000  # the number of the detector's first scene: no task has it
 TRAINED_ON = 900
 """Scenes that the detector is trained on."""
 
-HEADS = {"objects": GOODS, "attributes": COLOURS, "sizes": SIZES, "prices": PRICES}
+FIELDS = {
+    "objects": "good",
+    "attributes": "colour",
+    "sizes": "size",
+    "prices": "price",
+}
+HEADS = {
+    "objects": GOODS,
+    "attributes": COLOURS,
+    "sizes": SIZES,
+    "prices": PRICES,
+}
 """What the detector is asked of a crop. A model is told the first two; the others make the feature carry them too."""
 
 
@@ -57,13 +75,19 @@ def own_scenes(n: int = TRAINED_ON) -> list[Scene]:
     return [draw_scene(Random(f"detector/{i}"), FIRST + i) for i in range(n)]
 
 
-def train_detector(noise: Noise | None = None, *, scenes: int = TRAINED_ON, epochs: int = 8, seed: int = 0) -> Detector:
+def train_detector(
+    noise: Noise | None = None,
+    *,
+    scenes: int = TRAINED_ON,
+    epochs: int = 8,
+    seed: int = 0,
+) -> Detector:
     """A detector trained on scenes of its own, in evaluation mode, its parameters frozen.
 
     One thread computes it, so the same machine gives the same weights however many cores it may use.
     """
     with _one_thread(), torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(int(seed))
+        torch.default_generator.manual_seed(seed)
         mine = own_scenes(scenes)
         crops = torch.cat([crop(*drawn(each, noise, train=True)) for each in mine])  # [N, 3, 28, 20]
         truth = {name: torch.cat([true_classes(each)[name] for each in mine]) for name in HEADS}  # [N] each
@@ -89,12 +113,21 @@ def crop(picture: np.ndarray, boxes: np.ndarray) -> Tensor:
     # the map from the crop's own coordinates, -1 to 1, to those of the picture
     across = torch.stack([x2 - x1, zero, x1 + x2 - 1], 1)  # [R, 3]
     down = torch.stack([zero, y2 - y1, y1 + y2 - 1], 1)  # [R, 3]
-    grid = affine_grid(torch.stack([across, down], 1), [len(boxes), 3, *CROP], align_corners=False)  # [R, 28, 20, 2]
+    grid = affine_grid(
+        torch.stack([across, down], 1),
+        [len(boxes), 3, *CROP],
+        align_corners=False,
+    )  # [R, 28, 20, 2]
     pixels = torch.from_numpy(picture).permute(2, 0, 1).float() / 255  # [3, 96, 96]
     return grid_sample(pixels.expand(len(boxes), -1, -1, -1), grid, align_corners=False)  # [R, 3, 28, 20]
 
 
-def detect(detector: Detector, scenes: Sequence[Scene], noise: Noise | None = None, progress: bool = False) -> Pictures:
+def detect(
+    detector: Detector,
+    scenes: Sequence[Scene],
+    noise: Noise | None = None,
+    progress: bool = False,
+) -> Pictures:
     """The regions of drawn scenes as the detector sees them: `Pictures`, not yet standardised.
 
     `objects` and `attributes` are its guesses, the likeliest class of each, and the confidences its probabilities.
@@ -103,30 +136,31 @@ def detect(detector: Detector, scenes: Sequence[Scene], noise: Noise | None = No
 
     made: list[dict[str, Any]] = []
     with _one_thread(), torch.no_grad():
-        for each in tqdm(scenes, "looking at the shelves", unit=" scenes", disable=not progress):
+        for each in tqdm(
+            scenes,
+            "looking at the shelves",
+            unit=" scenes",
+            disable=not progress,
+        ):
             pixels, boxes = drawn(each, noise)
             features = detector(crop(pixels, boxes))  # [R, 64]
-            guess = {name: detector.heads[name](features).softmax(-1).max(-1) for name in ("objects", "attributes")}
-            made.append(
-                {
-                    "image_id": each.image_id,
-                    "regions": features,
-                    "boxes": boxes,
-                    **{name: found.indices for name, found in guess.items()},
-                    **{f"{name[:-1]}_confidence": found.values.clamp(0, 1) for name, found in guess.items()},
-                }
-            )
+            row = {
+                "image_id": each.image_id,
+                "regions": features,
+                "boxes": boxes,
+            }
+            for name in ("objects", "attributes"):
+                confidence, row[name] = detector.heads[name](features).softmax(-1).max(-1)
+                row[f"{name[:-1]}_confidence"] = confidence.clamp(0, 1)
+            made.append(row)
     return stack_pictures(made, GOODS, COLOURS)
 
 
 def true_classes(scene: Scene) -> dict[str, Tensor]:
     """What a perfect detector would say of each toy of a scene: [R] of each head, in the order of `scene.toys`."""
-    toys = scene.toys
     return {
-        "objects": torch.tensor([GOODS.index(toy.good) for toy in toys]),
-        "attributes": torch.tensor([COLOURS.index(toy.colour) for toy in toys]),
-        "sizes": torch.tensor([SIZES.index(toy.size) for toy in toys]),
-        "prices": torch.tensor([PRICES.index(toy.price) for toy in toys]),
+        name: torch.tensor([classes.index(getattr(toy, FIELDS[name])) for toy in scene.toys])
+        for name, classes in HEADS.items()
     }
 
 

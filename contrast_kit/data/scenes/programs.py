@@ -21,19 +21,20 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from contrast_kit.data.scenes.ask import shelf_name
-from contrast_kit.data.scenes.shelf import COLOURS, GOODS, SHELVES, SIZES, Scene, Toy, colours_of, those
+from contrast_kit.data.scenes.shelf import (
+    GOODS,
+    TABLES,
+    VALUES,
+    Scene,
+    Toy,
+    colours_of,
+    field_of,
+    those,
+)
 from contrast_kit.data.toyshop.grammar import join, sentence
 from contrast_kit.data.toyshop.words import article, pick
 
 Program = tuple[Any, ...]
-VALUES = {
-    "good": GOODS,
-    "colour": COLOURS,
-    "size": SIZES,
-    "shelf": tuple(shelf_name(shelf) for shelf in range(len(SHELVES))),
-}
-"""Fields that programs ask for, and their values."""
 
 
 class NoAnswer(Exception):
@@ -50,14 +51,12 @@ def run(program: Program, scene: Scene) -> str | None:
     'no'
     """
     try:
-        return _value(program, scene)
+        value = _value(program, scene)
     except NoAnswer:
         return None
-
-
-def field_of(toy: Toy, field: str) -> str:
-    """A field of a toy as an answer: its shelf by name."""
-    return shelf_name(toy.shelf) if field == "shelf" else getattr(toy, field)
+    if isinstance(value, bool):
+        return _yes(value)
+    return value
 
 
 def find(program: Program, scene: Scene) -> list[Toy]:
@@ -67,48 +66,56 @@ def find(program: Program, scene: Scene) -> list[Toy]:
         return those(scene, lambda toy: program[1] in ("toy", toy.good))
     if kind == "filter":
         return [toy for toy in find(program[3], scene) if field_of(toy, program[1]) == program[2]]
-    one = _only(program[2], scene)
+    toy = only(program[2], scene)
+    row = those(scene, lambda other: other.shelf == toy.shelf)
+    place = row.index(toy)
     if program[1] == "right":
-        return those(scene, lambda toy: toy.shelf == one.shelf and toy.place > one.place)[:1]
-    return those(scene, lambda toy: toy.shelf == one.shelf and toy.place < one.place)[-1:]
+        return row[place + 1 : place + 2]
+    return row[max(place - 1, 0) : place]
 
 
-def _only(program: Program, scene: Scene) -> Toy:
+def only(program: Program, scene: Scene) -> Toy:
+    """*The* toy of a set."""
     toys = find(program, scene)
     if len(toys) != 1:
         raise NoAnswer
     return toys[0]
 
 
-def _value(program: Program, scene: Scene) -> str:
+def _value(program: Program, scene: Scene) -> str | bool:
     kind, *rest = program
     if kind == "exist":
-        return _yes(bool(find(rest[0], scene)))
-    if kind == "query":
-        return field_of(_only(rest[1], scene), rest[0])
+        return bool(find(rest[0], scene))
+    if kind in ("and", "or"):
+        values = [_value(part, scene) for part in rest]
+        return all(values) if kind == "and" else any(values)
+    field = rest[0]
+    if kind in ("same", "compare"):
+        a, b = (only(part, scene) for part in rest[1:])
+        if a == b or (kind == "compare" and (a.price == b.price or a.good == b.good)):
+            raise NoAnswer
+        if kind == "same":
+            return field_of(a, field) == field_of(b, field)
+        cheaper, dearer = sorted((a, b), key=lambda toy: toy.price)
+        return cheaper.good if field == "cheaper" else dearer.good
+    value = field_of(only(rest[-1], scene), field)
     if kind == "verify":
-        return _yes(field_of(_only(rest[2], scene), rest[0]) == rest[1])
-    if kind == "choose":
-        value = field_of(_only(rest[3], scene), rest[0])
-        if value not in rest[1:3]:
-            raise NoAnswer
-        return value
-    if kind == "same":
-        one, other = (_only(part, scene) for part in rest[1:])
-        if one == other:
-            raise NoAnswer
-        return _yes(field_of(one, rest[0]) == field_of(other, rest[0]))
-    if kind == "compare":
-        one, other = (_only(part, scene) for part in rest[1:])
-        if one.price == other.price or one.good == other.good:
-            raise NoAnswer
-        return min(one, other, key=lambda toy: toy.price if rest[0] == "cheaper" else -toy.price).good
-    values = [_value(part, scene) == "yes" for part in rest]
-    return _yes(all(values) if kind == "and" else any(values))
+        return value == rest[1]
+    if kind == "choose" and value not in rest[1:3]:
+        raise NoAnswer
+    return value
 
 
 def _yes(true: bool) -> str:
     return "yes" if true else "no"
+
+
+def _without_filters(toys: Program) -> tuple[Program, dict[str, str]]:
+    """A set before its filters, and what these tell."""
+    told = {}
+    while toys[0] == "filter":
+        _, field, told[field], toys = toys
+    return toys, told
 
 
 def describe(program: Program) -> str:
@@ -117,15 +124,12 @@ def describe(program: Program) -> str:
     >>> describe(("filter", "colour", "red", ("filter", "shelf", "top shelf", ("select", "drum"))))
     'red drum on the top shelf'
     """
-    told = {}
-    while program[0] == "filter":
-        told[program[1]] = program[2]
-        program = program[3]
-    place = f"on the {told['shelf']}" if "shelf" in told else ""
-    if program[0] == "relate":
-        head = f"toy to the {program[1]} of the {describe(program[2])}"
-    else:
-        head = program[1]
+    toys, told = _without_filters(program)
+    head, place = toys[1], ""
+    if toys[0] == "relate":
+        head = f"toy to the {toys[1]} of the {describe(toys[2])}"
+    if "shelf" in told:
+        place = f"on the {told['shelf']}"
     return join(told.get("size", ""), told.get("colour", ""), head, place)
 
 
@@ -141,33 +145,21 @@ def say(program: Program, rng: Random) -> str:
 
 def _asked(program: Program, rng: Random) -> str:
     kind, *rest = program
-    if kind == "exist":
-        return pick(rng, ("is there {}", "do you see {}")).format(article(describe(rest[0])))
-    if kind == "query":
-        thing = describe(rest[1])
-        if rest[0] == "good":  # asked of "the toy to the right of …", or of "the red toy"
-            return pick(rng, ("what is the {}", "what kind of toy is the {}")).format(thing)
-        ways = {
-            "colour": ("what colour is the {}", "what is the colour of the {}"),
-            "size": ("what size is the {}", "what is the size of the {}"),
-            "shelf": ("on which shelf is the {}", "which shelf is the {} on"),
-        }[rest[0]]
-        return pick(rng, ways).format(thing)
-    if kind == "verify":
-        return f"is the {describe(rest[2])} {_predicate(*rest[:2])}"
-    if kind == "choose":
-        a, b = (_predicate(rest[0], value) for value in rest[1:3])
-        return f"is the {describe(rest[3])} {a} or {b}"
-    if kind == "same":
-        one, other = (describe(part) for part in rest[1:])
-        if rest[0] == "shelf":
-            return f"are the {one} and the {other} on the same shelf"
-        return f"do the {one} and the {other} have the same {rest[0]}"
+    if kind in ("and", "or"):
+        both = f" {kind} ".join(article(describe(part[1])) for part in rest)
+        return f"is there either {both}" if kind == "or" else f"is there {both}"
+    thing, field = describe(rest[-1]), rest[0]
+    if kind in ("exist", "query"):
+        ways = TABLES["program"]["exist" if kind == "exist" else field]
+        return pick(rng, ways).format(thing=thing, one=article(thing))
+    if kind in ("verify", "choose"):
+        return f"is the {thing} " + " or ".join(_predicate(field, value) for value in rest[1:-1])
+    other = describe(rest[1])
     if kind == "compare":
-        one, other = (describe(part) for part in rest[1:])
-        return f"which is {rest[0]}, the {one} or the {other}"
-    parts = [article(describe(part[1])) for part in rest]
-    return f"is there {'either ' if kind == 'or' else ''}{f' {kind} '.join(parts)}"
+        return f"which is {field}, the {other} or the {thing}"
+    if field == "shelf":
+        return f"are the {other} and the {thing} on the same shelf"
+    return f"do the {other} and the {thing} have the same {field}"
 
 
 def _predicate(field: str, value: str) -> str:
@@ -187,10 +179,8 @@ def entailed(program: Program, answer: str) -> dict[Program, str]:
         return _of_one(program, answer)
     if kind == "exist":
         return _of_existence(rest[0], answer)
-    if kind == "same":
-        return {("same", rest[0], rest[2], rest[1]): answer}
-    if kind == "compare":
-        return {("compare", rest[0], rest[2], rest[1]): answer}
+    if kind in ("same", "compare"):
+        return {(kind, rest[0], rest[2], rest[1]): answer}
     if (kind == "and") == (answer == "yes"):  # both hold, or neither does
         return dict.fromkeys(rest, answer)
     return {(kind, rest[1], rest[0]): answer}
@@ -198,43 +188,35 @@ def entailed(program: Program, answer: str) -> dict[Program, str]:
 
 def _of_one(program: Program, answer: str) -> dict[Program, str]:
     """What follows from a field of *the* toy of a set: that there is one, and what its field is not."""
-    kind, field, toys = program[0], program[1], program[-1]
+    kind, field, value, toys = *program[:3], program[-1]
     follows: dict[Program, str] = {("exist", toys): "yes"}
-    if kind == "verify" and answer == "no":
+    if kind != "verify":
+        value = answer
+    elif answer == "no":
         if field != "good":
-            follows[("exist", ("filter", field, program[2], toys))] = "no"
+            follows["exist", ("filter", field, value, toys)] = "no"
         return follows
-    value = program[2] if kind == "verify" else answer
-    follows |= {("query", field, toys): value}
+    follows["query", field, toys] = value
     for other in VALUES[field]:
-        follows[("verify", field, other, toys)] = _yes(other == value)
+        follows["verify", field, other, toys] = _yes(other == value)
         if field != "good":
-            follows[("exist", ("filter", field, other, toys))] = _yes(other == value)
+            follows["exist", ("filter", field, other, toys)] = _yes(other == value)
         if other != value:
-            follows[("choose", field, value, other, toys)] = value
-            follows[("choose", field, other, value, toys)] = value
+            follows["choose", field, value, other, toys] = value
+            follows["choose", field, other, value, toys] = value
     follows.pop(program, None)
     return follows
 
 
 def _of_existence(toys: Program, answer: str) -> dict[Program, str]:
     """A red drum is a drum; where there is no drum, there is no red one."""
-    if answer == "yes":
-        return {("exist", toys[3]): "yes"} if toys[0] == "filter" else {}
-    filtered = ("colour", "size", "shelf")
-    told = _filters(toys)
-    return {
-        ("exist", ("filter", field, value, toys)): "no"
-        for field in filtered if field not in told for value in VALUES[field]
-    }  # fmt: skip
-
-
-def _filters(toys: Program) -> set[str]:
-    told = set()
-    while toys[0] == "filter":
-        told.add(toys[1])
-        toys = toys[3]
-    return told
+    if answer == "no":
+        _, told = _without_filters(toys)
+        free = [field for field in ("colour", "size", "shelf") if field not in told]
+        return {("exist", ("filter", field, value, toys)): "no" for field in free for value in VALUES[field]}
+    if toys[0] == "filter":
+        return {("exist", toys[3]): "yes"}
+    return {}
 
 
 def scope(program: Program) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -245,20 +227,21 @@ def scope(program: Program) -> tuple[tuple[str, ...], tuple[str, ...]]:
     (8, True, False)
     """
     kind, *rest = program
-    if kind in ("exist", "verify", "same", "and", "or"):
-        return ("yes", "no"), ("yes", "no")
     if kind == "compare":
         heads = tuple(dict.fromkeys(_head(part) for part in rest[1:]))
         return GOODS, GOODS if "toy" in heads else heads
+    if kind not in ("query", "choose"):
+        return ("yes", "no"), ("yes", "no")
     valid = VALUES[rest[0]]
     if kind == "choose":
         return valid, tuple(rest[1:3])
     head = _head(rest[1])
-    return valid, colours_of(head) if rest[0] == "colour" and head in GOODS else valid
+    if rest[0] == "colour" and head in GOODS:
+        return valid, colours_of(head)
+    return valid, valid
 
 
 def _head(toys: Program) -> str:
     """The good that a set selects; "toy" where it is not told."""
-    while toys[0] == "filter":
-        toys = toys[3]
+    toys, _ = _without_filters(toys)
     return toys[1] if toys[0] == "select" else "toy"

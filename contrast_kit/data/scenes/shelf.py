@@ -1,29 +1,29 @@
 """Scenes: toys on three shelves of four places, as records; and what is true of a scene.
 
 A scene is a function of its number alone. Numbers tell the split (`split_of`), so that a picture belongs to one split
-in every task. What a sentence claims is a tuple of `Stock` records, the toyshop's own (`Facts`).
+in every task. What a sentence claims is a tuple of `Stock` records, the toyshop's own (`Facts`). `scenes.toml` holds
+the words and the shapes.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from numbers import Integral
+from pathlib import Path
 from random import Random
 
-from contrast_kit import arguments, checks
+from contrast_kit._util import choose
 from contrast_kit.data.toyshop.shops import TOYSHOP
-from contrast_kit.data.toyshop.words import COUNTS, pick
+from contrast_kit.data.toyshop.words import pick
 from contrast_kit.data.toyshop.world import Stock, entails
 
-GOODS = (
-    "train", "teddy bear", "drum", "kite", "ball", "robot", "bus", "rabbit", "castle", "rocket", "penguin",
-    "sailing boat", "bucket", "hourglass",
-)  # fmt: skip
-COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "pink", "brown")
-SIZES = ("small", "big")
-SHELVES = ("on the top shelf", "on the middle shelf", "on the bottom shelf")
+TABLES = tomllib.loads(Path(__file__).with_name("scenes.toml").read_text(encoding="utf-8"))
+GOODS = tuple(TABLES["goods"])
+COLOURS = tuple(TABLES["colours"])
+SIZES = tuple(TABLES["sizes"])
+SHELVES = tuple(TABLES["shelves"])
 PLACES = 4
 """Places on a shelf, from left to right."""
 PRICES = tuple(range(2, 10))
@@ -49,7 +49,14 @@ class Toy:
 
     def stock(self, number: int = 1) -> Stock:
         """The toy as the toyshop's record, which its grammar can tell."""
-        return Stock(number, self.good, SHELVES[self.shelf], self.size, self.colour, price=self.price)
+        return Stock(
+            number,
+            self.good,
+            SHELVES[self.shelf],
+            self.size,
+            self.colour,
+            price=self.price,
+        )
 
 
 @dataclass(frozen=True)
@@ -76,10 +83,10 @@ def draw_scene(rng: Random, image_id: int) -> Scene:
     Three in ten of the later toys are of a sort that is there already, and half of these are alike but for price and
     place; so there is something to count. Every draw is made from `Random.random()` alone (`toyshop.words` says why).
     """
-    n = pick(rng, (2, 2, 3, 3, 3, 4, 4, 4, 5, 6))
+    number = pick(rng, (2, 2, 3, 3, 3, 4, 4, 4, 5, 6))
     free = [(shelf, place) for shelf in range(len(SHELVES)) for place in range(PLACES)]
     toys: list[Toy] = []
-    for _ in range(n):
+    for _ in range(number):
         shelf, place = free.pop(int(rng.random() * len(free)))
         good = pick(rng, GOODS)
         colour, size = pick(rng, colours_of(good)), pick(rng, SIZES)
@@ -98,12 +105,12 @@ def scene(image_id: int) -> Scene:
     >>> scene(0) == scene(0), len(scene(4_999).toys) in range(2, 7)
     (True, True)
     """
-    split_of(image_id)
     return _scene(int(image_id))
 
 
 @cache
 def _scene(image_id: int) -> Scene:
+    split_of(image_id)
     return draw_scene(Random(f"scenes/{image_id}"), image_id)
 
 
@@ -113,18 +120,18 @@ def image_ids(split: str) -> range:
     >>> image_ids("test")
     range(4500, 5000)
     """
-    arguments.known(split, SPLITS, "split", "in scenes")
+    size = choose(SPLITS, split, "split of scenes")
     names = list(SPLITS)
     start = sum(SPLITS[name] for name in names[: names.index(split)])
-    return range(start, start + SPLITS[split])
+    return range(start, start + size)
 
 
 def split_of(image_id: int) -> str:
     """The split that a scene belongs to, in every task. Raises `ValueError` for a number that no scene has."""
-    last = sum(SPLITS.values()) - 1
-    if not isinstance(image_id, Integral) or not 0 <= image_id <= last:
-        raise ValueError(f"There is no scene {checks.shown(image_id)}: they are numbered from 0 to {last}.")
-    return next(split for split in SPLITS if image_id in image_ids(split))
+    for split in SPLITS:
+        if image_id in image_ids(split):
+            return split
+    raise ValueError(f"There is no scene {image_id}: they are numbered from 0 to {sum(SPLITS.values()) - 1}.")
 
 
 def true_of(facts: Sequence[Stock], scene: Scene) -> bool:
@@ -147,13 +154,32 @@ def true_of(facts: Sequence[Stock], scene: Scene) -> bool:
 
 def those(scene: Scene, fits: Callable[[Toy], bool]) -> list[Toy]:
     """The toys of a scene that fit, by shelf and place."""
-    return sorted((toy for toy in scene.toys if fits(toy)), key=lambda toy: (toy.shelf, toy.place))
+    return sorted(
+        (toy for toy in scene.toys if fits(toy)),
+        key=lambda toy: (toy.shelf, toy.place),
+    )
 
 
-def count_word(number: int) -> str:
-    """A number as English tells it.
+def shelf_name(shelf: int) -> str:
+    """What a customer calls a shelf.
 
-    >>> count_word(3)
-    'three'
+    >>> shelf_name(0)
+    'top shelf'
     """
-    return COUNTS[number]
+    return SHELVES[shelf].removeprefix("on the ")
+
+
+def field_of(toy: Toy, field: str) -> str:
+    """A field of a toy as an answer: its shelf by name."""
+    if field == "shelf":
+        return shelf_name(toy.shelf)
+    return str(getattr(toy, field))
+
+
+VALUES = {
+    "good": GOODS,
+    "colour": COLOURS,
+    "size": SIZES,
+    "shelf": tuple(map(shelf_name, range(len(SHELVES)))),
+}
+"""Fields that questions are about, and their values as answers."""

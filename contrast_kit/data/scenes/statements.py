@@ -10,9 +10,17 @@ from random import Random
 from typing import Any
 
 from contrast_kit.data.scenes.ask import Question, meant
-from contrast_kit.data.scenes.shelf import COLOURS, GOODS, SHELVES, SIZES, Scene, count_word, image_ids, scene
+from contrast_kit.data.scenes.shelf import (
+    COLOURS,
+    GOODS,
+    SHELVES,
+    SIZES,
+    Scene,
+    image_ids,
+    scene,
+)
 from contrast_kit.data.toyshop.grammar import join, sentence
-from contrast_kit.data.toyshop.words import article, pick, plural
+from contrast_kit.data.toyshop.words import COUNTS, article, pick, plural
 
 SENTENCES = {"train": 1_500, "validation": 125, "test": 125}
 """Sentences of each split; each makes four rows."""
@@ -35,16 +43,46 @@ class Form:
 FORMS = (
     Form("both pictures show {one}", lambda n, k: min(n) > 0),
     Form("neither picture shows {one}", lambda n, k: max(n) == 0),
-    Form("exactly one of the pictures shows {one}", lambda n, k: min(n) == 0 < max(n)),
+    Form(
+        "exactly one of the pictures shows {one}",
+        lambda n, k: min(n) == 0 < max(n),
+    ),
     Form("at least one of the pictures shows {one}", lambda n, k: max(n) > 0),
-    Form("the left picture shows {one}, and the right one does not", lambda n, k: n[0] > 0 == n[1]),
-    Form("the right picture shows {one}, and the left one does not", lambda n, k: n[1] > 0 == n[0]),
-    Form("there are more {many} in the left picture than in the right one", lambda n, k: n[0] > n[1]),
-    Form("there are more {many} in the right picture than in the left one", lambda n, k: n[1] > n[0]),
-    Form("there are as many {many} in one picture as in the other, and at least one", lambda n, k: n[0] == n[1] > 0),
-    Form("there are at least {k} {many} in the two pictures together", lambda n, k: sum(n) >= k, (2, 3, 4, 5, 6, 7)),
-    Form("there are exactly {k} {many} in the two pictures together", lambda n, k: sum(n) == k, (2, 3, 4, 5, 6, 7)),
-    Form("one of the pictures shows exactly {k} {many}", lambda n, k: (n[0] == k) != (n[1] == k), (2, 3, 4)),
+    Form(
+        "the left picture shows {one}, and the right one does not",
+        lambda n, k: n[0] > 0 == n[1],
+    ),
+    Form(
+        "the right picture shows {one}, and the left one does not",
+        lambda n, k: n[1] > 0 == n[0],
+    ),
+    Form(
+        "there are more {many} in the left picture than in the right one",
+        lambda n, k: n[0] > n[1],
+    ),
+    Form(
+        "there are more {many} in the right picture than in the left one",
+        lambda n, k: n[1] > n[0],
+    ),
+    Form(
+        "there are as many {many} in one picture as in the other, and at least one",
+        lambda n, k: n[0] == n[1] > 0,
+    ),
+    Form(
+        "there are at least {k} {many} in the two pictures together",
+        lambda n, k: sum(n) >= k,
+        (2, 3, 4, 5, 6, 7),
+    ),
+    Form(
+        "there are exactly {k} {many} in the two pictures together",
+        lambda n, k: sum(n) == k,
+        (2, 3, 4, 5, 6, 7),
+    ),
+    Form(
+        "one of the pictures shows exactly {k} {many}",
+        lambda n, k: (n[0] == k) != (n[1] == k),
+        (2, 3, 4),
+    ),
 )
 
 
@@ -95,7 +133,7 @@ def in_words(statement: Statement) -> str:
     kind, good = join(toys.size, toys.colour), toys.good or "toy"
     place = SHELVES[toys.shelf] if toys.shelf >= 0 else ""
     one, many = (join(kind, form, place) for form in (good, plural(good)))
-    return sentence(FORMS[statement.form].says.format(one=article(one), many=many, k=count_word(statement.k)))
+    return sentence(FORMS[statement.form].says.format(one=article(one), many=many, k=COUNTS[statement.k]))
 
 
 def nlvr2(split: str, taken: set[str]) -> list[dict[str, Any]]:
@@ -113,10 +151,18 @@ def nlvr2(split: str, taken: set[str]) -> list[dict[str, Any]]:
             continue
         taken.add(text)
         number = len(rows) // PAIRS
-        for at, (left, right, label) in enumerate(pairs):
-            identifier = f"{split}-{number}-{at}-0"
-            row = {"sentence": text, "left": left, "right": right, "label": label, "identifier": identifier}
-            rows.append(row | {"statement": json.dumps(asdict(statement))})
+        for i, (left, right, label) in enumerate(pairs):
+            row = {
+                "sentence": text,
+                "left": left,
+                "right": right,
+                "label": label,
+            }
+            row |= {
+                "identifier": f"{split}-{number}-{i}-0",
+                "statement": json.dumps(asdict(statement)),
+            }
+            rows.append(row)
     return rows
 
 
@@ -124,17 +170,17 @@ def _pairs(statement: Statement, numbers: range, rng: Random) -> list[tuple[int,
     """Two pairs of scenes of which a statement is true, and two of which it is not, in random order."""
     form, k = FORMS[statement.form], statement.k
     count = cache(lambda number: len(meant(statement.toys, scene(number))))
-    found: dict[int, list[tuple[int, int, int]]] = {0: [], 1: []}
+    pairs: list[tuple[int, int, int]] = []
     used: set[int] = set()
     for _ in range(_TRIES):
         left, right = pick(rng, numbers), pick(rng, numbers)
         if left == right or {left, right} & used:
             continue
         label = int(form.true((count(left), count(right)), k))
-        if len(found[label]) < PAIRS // 2:
-            found[label].append((left, right, label))
+        if sum(pair[2] == label for pair in pairs) < PAIRS // 2:
+            pairs.append((left, right, label))
             used |= {left, right}
-        if all(len(pairs) == PAIRS // 2 for pairs in found.values()):
-            both = found[0] + found[1]
-            return [both.pop(int(rng.random() * len(both))) for _ in range(PAIRS)]
+        if len(pairs) == PAIRS:
+            pairs.sort(key=lambda pair: pair[2])
+            return [pairs.pop(int(rng.random() * len(pairs))) for _ in range(PAIRS)]
     return None

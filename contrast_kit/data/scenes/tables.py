@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from contrast_kit import arguments
+from contrast_kit._util import choose
 from contrast_kit.data.cache import cached
 from contrast_kit.data.pictures import REGION_KEYS, Pictures
 from contrast_kit.data.scenes.ask import vqa
 from contrast_kit.data.scenes.compose import gqa
-from contrast_kit.data.scenes.shelf import COLOURS, GOODS, SPLITS, image_ids, scene
+from contrast_kit.data.scenes.shelf import (
+    COLOURS,
+    GOODS,
+    SPLITS,
+    image_ids,
+    scene,
+)
 from contrast_kit.data.scenes.statements import nlvr2
 from contrast_kit.data.scenes.tell import captions
 
@@ -29,10 +35,20 @@ Row = dict[str, Any]
 def _statements(split: str) -> list[Row]:
     """No sentence stands in two splits: the smaller ones choose first."""
     later = list(SPLITS)[list(SPLITS).index(split) + 1 :]
-    return nlvr2(split, {row["sentence"] for other in later for row in _made("nlvr2", other)})
+    return nlvr2(
+        split,
+        {row["sentence"] for other in later for row in _made("nlvr2", other)},
+    )
 
 
-MAKERS: dict[str, Callable[[str], list[Row]]] = {"captions": captions, "vqa": vqa, "gqa": gqa, "nlvr2": _statements}
+CODE = ("shelf.py", "draw.py", "detector.py", "scenes.toml")
+"""What decides how the pictures look, and what is seen in them."""
+MAKERS: dict[str, Callable[[str], list[Row]]] = {
+    "captions": captions,
+    "vqa": vqa,
+    "gqa": gqa,
+    "nlvr2": _statements,
+}
 
 
 def tasks() -> list[str]:
@@ -67,8 +83,8 @@ def rows(task: str, split: str) -> list[Row]:
     >>> sorted(rows("captions", "test")[0])
     ['facts', 'image_id', 'text']
     """
-    arguments.known(task, MAKERS, "task", "in scenes")
-    image_ids(split)
+    choose(MAKERS, task, "task of scenes")
+    choose(SPLITS, split, "split of scenes")
     return [dict(row) for row in _made(task, split)]
 
 
@@ -85,8 +101,8 @@ def sha256() -> str:
     lines = []
     for task in MAKERS:
         for split in SPLITS:
-            told = "\n".join(json.dumps(row, sort_keys=True) for row in rows(task, split))
-            lines.append(f"{hashlib.sha256(told.encode()).hexdigest()}  {task}/{split}\n")
+            text = "\n".join(json.dumps(row, sort_keys=True) for row in rows(task, split))
+            lines.append(f"{hashlib.sha256(text.encode()).hexdigest()}  {task}/{split}\n")
     return "".join(lines)
 
 
@@ -115,16 +131,30 @@ def pictures(*, standardised: bool = True, progress: bool = True) -> Pictures:
 def _seen(progress: bool) -> Pictures:
     from contrast_kit.data.scenes.detector import detect, train_detector
 
-    return detect(train_detector(), [scene(n) for split in SPLITS for n in image_ids(split)], progress=progress)
+    return detect(
+        train_detector(),
+        [scene(n) for split in SPLITS for n in image_ids(split)],
+        progress=progress,
+    )
 
 
 def _read(path: Path) -> Pictures:
-    return Pictures(**torch.load(path, weights_only=True), object_names=GOODS, attribute_names=COLOURS)
+    return Pictures(
+        **torch.load(path, weights_only=True),
+        object_names=GOODS,
+        attribute_names=COLOURS,
+    )
 
 
 def _write(made: Pictures, path: Path) -> None:
     with path.open("wb") as file:  # torch's own errors for a path do not say why
-        torch.save({"ids": made.ids, **{key: getattr(made, key) for key in REGION_KEYS}}, file)
+        torch.save(
+            {
+                "ids": made.ids,
+                **{key: getattr(made, key) for key in REGION_KEYS},
+            },
+            file,
+        )
 
 
 def _version() -> str:
@@ -134,6 +164,11 @@ def _version() -> str:
     import sklearn
 
     here = Path(__file__).parent
-    parts = [torch.__version__, numpy.__version__, PIL.__version__, sklearn.__version__]
-    parts += [(here / f"{name}.py").read_text() for name in ("shelf", "draw", "detector")]
+    parts = [
+        torch.__version__,
+        numpy.__version__,
+        PIL.__version__,
+        sklearn.__version__,
+    ]
+    parts += [(here / name).read_text(encoding="utf-8") for name in CODE]
     return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()

@@ -25,13 +25,28 @@ from contrast_kit.data.scenes.shelf import (
     split_of,
     those,
 )
-from contrast_kit.data.toyshop.grammar import clause, sentence
+from contrast_kit.data.toyshop.grammar import (
+    clause_beginning_otherwise,
+    sentence,
+)
 from contrast_kit.data.toyshop.shops import TOYSHOP
 from contrast_kit.data.toyshop.words import pick
 from contrast_kit.data.toyshop.world import Stock
 
-FIELDS = ("good", "colour", "size", "price", "shelf")
-_TOLD = {"colour": 0.8, "size": 0.5, "price": 0.25}  # how often a fact tells a detail
+KNOWN = {
+    "good": GOODS,
+    "colour": COLOURS,
+    "size": SIZES,
+    "price": range(10),
+    "shelf": SHELVES,
+    "material": (),
+}
+"""The fields of a fact, and what toys may have."""
+_TOLD = {
+    "colour": 0.8,
+    "size": 0.5,
+    "price": 0.25,
+}  # how often a fact tells a detail
 
 
 def draw_facts(rng: Random, scene: Scene) -> Facts:
@@ -46,13 +61,12 @@ def draw_facts(rng: Random, scene: Scene) -> Facts:
             break
         toy = pick(rng, left)
         details = [name for name, share in _TOLD.items() if rng.random() < share]
-        same = ("good", "shelf", *details)
-        alike = those(scene, lambda other, same=same, toy=toy: all(getattr(other, n) == getattr(toy, n) for n in same))
-        told = {name: getattr(toy, name) for name in details}
+        same = {name: getattr(toy, name) for name in ("good", "shelf", *details)}
+        alike = those(scene, lambda other, same=same: same.items() <= vars(other).items())
         if not set(alike) <= set(left):
             continue
         left = [other for other in left if other not in alike]
-        facts.append(Stock(len(alike), toy.good, SHELVES[toy.shelf], **told))
+        facts.append(Stock(len(alike), **same | {"shelf": SHELVES[toy.shelf]}))
     return tuple(facts)
 
 
@@ -63,12 +77,7 @@ def tell(facts: Facts, rng: Random) -> str:
     >>> tell((Stock(2, "drum", SHELVES[0], colour="red"), Stock(1, "kite", SHELVES[2])), Random(0))
     'The shop keeps two red drums on the top shelf, and a kite stands on the bottom shelf.'
     """
-    clauses = []
-    for fact in facts:
-        text = clause(fact, rng, TOYSHOP)
-        while text.startswith("look "):  # does not go on after "and"
-            text = clause(fact, rng, TOYSHOP)
-        clauses.append(text)
+    clauses = [clause_beginning_otherwise(fact, rng, TOYSHOP, "look ") for fact in facts]
     return sentence(", and ".join(clauses))
 
 
@@ -82,7 +91,13 @@ def captions(split: str, each: int = 2) -> list[dict[str, Any]]:
             text = tell(facts, rng)
             if text not in texts:
                 texts.add(text)
-                made.append({"text": text, "image_id": image_id, "facts": [asdict(fact) for fact in facts]})
+                made.append(
+                    {
+                        "text": text,
+                        "image_id": image_id,
+                        "facts": [asdict(fact) for fact in facts],
+                    }
+                )
     return made
 
 
@@ -110,45 +125,45 @@ def truth(rows: Any) -> Callable[[Sequence[int], Tensor], Tensor]:
     >>> is_true.shape, is_true[0, :2].tolist()  # both captions of one picture are true of it
     (torch.Size([2, 4]), [True, True])
     """
-    told = column(rows, "facts")
-    claims = torch.full((len(rows), max(map(len, told), default=0), 1 + len(FIELDS)), -1)  # [N, facts, number, fields]
-    claims[:, :, 0] = 0  # a fact that is not there asks for no toy
-    for row, facts in enumerate(told):
-        for at, fact in enumerate(facts):
-            claims[row, at] = torch.tensor([fact["number"], *_codes(fact, SHELVES)])
+    claims = _padded([[[fact["number"], *_codes(fact)] for fact in facts] for facts in column(rows, "facts")])
 
     def is_true(indices: Sequence[int], pictures: Tensor) -> Tensor:
-        if not ((pictures >= 0) & (pictures < len(_toys()))).all():
-            split_of(int(pictures[(pictures < 0) | (pictures >= len(_toys()))][0]))  # says which there are
+        for number in pictures.aminmax():
+            split_of(int(number))  # refuses what is no scene
         claim = claims[list(indices)][:, None, :, None]  # [B, 1, facts, 1, 1 + fields]
         toys = _toys()[pictures][None, :, None]  # [1, P, 1, toys, fields]
-        fits = ((claim[..., 1:] == toys) | (claim[..., 1:] == -1)) & (toys != -1)
-        return (fits.all(-1).sum(-1) >= claim[..., 0, 0]).all(-1)  # [B, P]
+        fits = ((claim[..., 1:] == toys) | (claim[..., 1:] == UNTOLD)).all(-1)  # [B, P, facts, toys]
+        return (fits.sum(-1) >= claim[..., 0, 0]).all(-1)  # [B, P]
 
     return is_true
 
 
 @cache
 def _toys() -> Tensor:
-    """The fields of the toys of all scenes as numbers, [scenes, toys, fields]; -1 where there is no toy."""
-    everything = [scene(number) for split in SPLITS for number in image_ids(split)]
-    most = max(len(each.toys) for each in everything)
-    nothing = [-1] * len(FIELDS)
-    coded = [
-        [_codes({name: getattr(toy, name) for name in FIELDS}, range(len(SHELVES))) for toy in each.toys]
-        for each in everything
-    ]
-    return torch.tensor([toys + [nothing] * (most - len(toys)) for toys in coded])
+    """The fields of the toys of all scenes as numbers, [scenes, toys, fields]."""
+    scenes = [scene(number) for split in SPLITS for number in image_ids(split)]
+    return _padded([[_codes(asdict(toy.stock())) for toy in each.toys] for each in scenes])
 
 
-def _codes(values: Mapping[str, Any], shelves: Sequence[Any]) -> list[int]:
-    """Values of `FIELDS` as numbers; -1 where one is not told."""
-    names = dict(zip(FIELDS, (GOODS, COLOURS, SIZES, range(10), shelves), strict=True)) | {"material": ()}
+UNTOLD, ABSENT = -1, -2
+
+
+def _padded(rows: list[list[list[int]]]) -> Tensor:
+    """Rows of facts or of toys, filled up with such as fit nothing: [rows, facts or toys, numbers]."""
+    most = max(map(len, rows))
+    nothing = [ABSENT] * len(rows[0][0])
+    return torch.tensor([row + [nothing] * (most - len(row)) for row in rows])
+
+
+def _codes(fact: Mapping[str, Any]) -> list[int]:
+    """The values of a fact's fields as numbers."""
     codes = []
-    for field, known in names.items():
-        value = values.get(field, "")
-        untold = value in ("", 0) and field != "shelf"
-        if not untold and value not in known:  # a kind of good, say, that only `entails` understands
+    for field, known in KNOWN.items():
+        value = fact.get(field)
+        if not value:
+            codes.append(UNTOLD)
+        elif value in known:
+            codes.append(known.index(value))
+        else:  # a kind of good, say, that only `entails` understands
             raise ValueError(f"No toy of these scenes has the {field} {value!r}: ask true_of of each picture.")
-        codes.append(-1 if untold else known.index(value))
-    return codes[: len(FIELDS)]
+    return codes

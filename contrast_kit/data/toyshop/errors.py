@@ -7,112 +7,98 @@ only its place does.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
+from contrast_kit.data.toyshop.grammar import PATTERNS
 from contrast_kit.data.toyshop.shops import SHOPS
-from contrast_kit.data.toyshop.words import ACTIONS, COLOURS, COUNTS, NUMBERS, Bag, pick
-
-PARTNER = {
-    "is": "are", "was": "were", "does": "do", "seems": "seem", "looks": "look", "stands": "stand", "sits": "sit",
-    "waits": "wait",
-}  # fmt: skip
-PARTNER |= {many: one for one, many in PARTNER.items()}
-CASE = {"she": "her", "he": "his", "her": "she", "his": "he"}
-SWAPPED = frozenset(
-    Bag.of("a, an, the, this, these, in, on, of, by, at, for, behind, under, beside, near, above, her, his")
+from contrast_kit.data.toyshop.words import (
+    ACTIONS,
+    COLOURS,
+    COUNTS,
+    NUMBERS,
+    pick,
 )
+
+_WORDS = PATTERNS["errors"]
+NUMBER = _WORDS["numbers"] | {many: one for one, many in _WORDS["numbers"].items()}
+CASE: dict[str, str] = _WORDS["cases"]
 PAST = {base.split()[0]: past.split()[0] for ways in ACTIONS.values() for base, past, _ in ways if base != past}
-MANY = frozenset(COUNTS[2:])  # "one" too may turn into one of these
+SINGULAR = ("this", "these", "a", "an", "one")
+MANY = COUNTS[2:]
+MATERIALS = {stuff for shop in SHOPS.values() for corner in shop.departments.values() for stuff in corner.materials}
 
-# "for a party", "half past five", "the one who", "five pounds": number words that count nothing
-UNCOUNTED_BEFORE = frozenset(
-    Bag.of(
-        "as, for, with, at, is, are, look, looks, seem, seems, but, quite, simply, what, "
-        "without, in, after, past, to, the, of"
-    )
-)
-UNCOUNTED_AFTER = frozenset(["pounds", "o'clock", "little", "bit", "pair", "pairs", "quarter", "who"])
-MATERIALS = frozenset(
-    stuff for shop in SHOPS.values() for corner in shop.departments.values() for stuff in corner.materials
-)
+Tokens = list[str]
+"""The words of a clause, and after them an empty one, so that each has a neighbour."""
 
 
-def agreement(tokens: list[str], rng: Random) -> bool:
-    """A verb in the wrong number: "the kites is flimsy"."""
-    places = [i for i, word in enumerate(tokens) if word in PARTNER and tokens[i - 1] not in ("the", "you", "plant")]
-    if tokens[0] == "what":  # "what Clara bought were two kites" can be heard
-        places = [i for i in places if tokens[i] not in ("was", "were")]
-    if places:
-        i = pick(rng, places)
-        tokens[i] = PARTNER[tokens[i]]
-    return bool(places)
+def agreement(tokens: Tokens, i: int) -> bool:
+    """A verb may be put in the wrong number: "the kites is flimsy"."""
+    if tokens[0] == "what" and tokens[i] in ("was", "were"):
+        return False  # "what Clara bought were two kites" can be heard
+    before = tokens[i - 1] if i else tokens[-2]  # "look there and you will see a plant": "look" is left alone
+    return tokens[i] in NUMBER and before not in ("the", "you", "plant")
 
 
-def number(tokens: list[str], rng: Random) -> bool:
-    """A determiner of the wrong number: "these drum", "a drums", "two drum"."""
-    places = [
-        i for i, word in enumerate(tokens[:-1])
-        if (word in ("this", "these", "a", "an", "one") or word in MANY)
-        and tokens[i + 1].rstrip(",") not in UNCOUNTED_AFTER and (i == 0 or tokens[i - 1] not in UNCOUNTED_BEFORE)
-    ]  # fmt: skip
-    if not places:
+def number(tokens: Tokens, i: int) -> bool:
+    """A determiner may have the wrong number: "these drum", "a drums", "two drum"."""
+    if not tokens[i + 1] or tokens[i] not in (*SINGULAR, *MANY):
         return False
-    i = pick(rng, places)
+    if tokens[i + 1].rstrip(",") in _WORDS["uncounted_after"]:
+        return False
+    return i == 0 or tokens[i - 1] not in _WORDS["uncounted_before"]
+
+
+def order(tokens: Tokens, i: int) -> bool:
+    """A determiner or a preposition may stand behind its noun: "found kite the", "the in attic"."""
+    return tokens[i] in _WORDS["swapped"] and tokens[i + 1].isalpha() and tokens[i + 1] != tokens[i]
+
+
+def adjective(tokens: Tokens, i: int) -> bool:
+    """A colour may stand behind its noun: "two kites red"."""
+    after = tokens[i + 1]
+    return tokens[i] in COLOURS and after.isalpha() and after not in MATERIALS and tokens[i - 1] != "in"
+
+
+def case(tokens: Tokens, i: int) -> bool:
+    """A pronoun may have the wrong case: "for she nephew", "because her thinks"."""
+    return tokens[i] in CASE
+
+
+def tense(tokens: Tokens, i: int) -> bool:
+    """A past form may follow "did": "did not bought"."""
+    return tokens[i] in PAST and "did" in tokens[max(0, i - 8) : i]
+
+
+def swap(tokens: Tokens, i: int, rng: Random) -> None:
+    """Exchange a word and the one after it."""
+    tokens[i], tokens[i + 1] = tokens[i + 1], tokens[i]
+
+
+def exchange(tokens: Tokens, i: int, rng: Random) -> None:
+    """Exchange a word for its partner."""
     word = tokens[i]
     if word in ("this", "these"):
         tokens[i] = "these" if word == "this" else "this"
     elif word in MANY:
-        tokens[i] = "one" if rng.random() < 0.15 else "an" if tokens[i + 1][0] in "aeio" else "a"
-    else:
+        an = "an" if tokens[i + 1][0] in "aeio" else "a"
+        tokens[i] = "one" if rng.random() < 0.15 else an
+    elif word in SINGULAR:
         tokens[i] = COUNTS[NUMBERS.draw(rng, 1)]
-    return True
+    else:
+        tokens[i] = (NUMBER | CASE | PAST)[word]
 
 
-def swap(tokens: list[str], i: int) -> None:
-    """Exchange token i and the one after it, in place."""
-    tokens[i], tokens[i + 1] = tokens[i + 1], tokens[i]
-
-
-def order(tokens: list[str], rng: Random) -> bool:
-    """A determiner or a preposition behind its noun: "found kite the", "the in attic"."""
-    places = [
-        i for i, word in enumerate(tokens[:-1]) if word in SWAPPED and tokens[i + 1].isalpha() and tokens[i + 1] != word
-    ]
-    if places:
-        swap(tokens, pick(rng, places))
-    return bool(places)
-
-
-def adjective(tokens: list[str], rng: Random) -> bool:
-    """A colour behind its noun: "two kites red"."""
-    places = [
-        i for i, word in enumerate(tokens[:-1])
-        if word in COLOURS and tokens[i + 1].isalpha() and tokens[i + 1] not in MATERIALS and tokens[i - 1] != "in"
-    ]  # fmt: skip
-    if places:
-        swap(tokens, pick(rng, places))
-    return bool(places)
-
-
-def case(tokens: list[str], rng: Random) -> bool:
-    """A pronoun in the wrong case: "for she nephew", "because her thinks"."""
-    places = [i for i, word in enumerate(tokens) if word in CASE]
-    if places:
-        i = pick(rng, places)
-        tokens[i] = CASE[tokens[i]]
-    return bool(places)
-
-
-def tense(tokens: list[str], rng: Random) -> bool:
-    """A past form after "did": "did not bought"."""
-    places = [i for i, word in enumerate(tokens) if word in PAST and "did" in tokens[max(0, i - 8) : i]]
-    if places:
-        i = pick(rng, places)
-        tokens[i] = PAST[tokens[i]]
-    return bool(places)
-
-
-KINDS = (agreement, agreement, agreement, number, number, order, order, order, adjective, case, tense, tense)
+Kind = tuple[Callable[[Tokens, int], bool], Callable[[Tokens, int, Random], None]]
+KINDS: list[Kind] = [
+    *[(agreement, exchange)] * 3,
+    *[(number, exchange)] * 2,
+    *[(order, swap)] * 3,
+    (adjective, swap),
+    (case, exchange),
+    *[(tense, exchange)] * 2,
+]
+"""Where an error may be made, and how; some are made more often."""
 
 
 def corrupt(clause: str, rng: Random) -> str | None:
@@ -122,9 +108,12 @@ def corrupt(clause: str, rng: Random) -> str | None:
     >>> corrupt("these kites are flimsy", Random(2)), corrupt("the kite is flimsy", Random(4))
     ('these kites is flimsy', 'the kite are flimsy')
     """
-    tokens = clause.split(" ")
+    tokens = [*clause.split(" "), ""]
     kinds = list(KINDS)
     while kinds:
-        if kinds.pop(int(rng.random() * len(kinds)))(tokens, rng):
-            return " ".join(tokens)
+        fits, make = kinds.pop(int(rng.random() * len(kinds)))
+        places = [i for i, word in enumerate(tokens) if word and fits(tokens, i)]
+        if places:
+            make(tokens, pick(rng, places), rng)
+            return " ".join(tokens[:-1])
     return None

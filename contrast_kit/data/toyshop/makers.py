@@ -8,8 +8,13 @@ from random import Random
 
 from contrast_kit.data.toyshop import questions
 from contrast_kit.data.toyshop.errors import corrupt
-from contrast_kit.data.toyshop.grammar import clause, express, sentence
-from contrast_kit.data.toyshop.reviews import review
+from contrast_kit.data.toyshop.grammar import (
+    clause,
+    clause_beginning_otherwise,
+    express,
+    review,
+    sentence,
+)
 from contrast_kit.data.toyshop.shops import Shop
 from contrast_kit.data.toyshop.words import pick
 from contrast_kit.data.toyshop.world import (
@@ -19,12 +24,14 @@ from contrast_kit.data.toyshop.world import (
     Stock,
     Visit,
     add_details,
-    another,
     as_told,
+    bare,
+    changed,
     clash,
     draw_record,
     similarity,
     told,
+    without,
 )
 
 Row = dict[str, object]
@@ -32,38 +39,33 @@ Row = dict[str, object]
 
 def two_ways(record: Record, rng: Random, shop: Shop) -> tuple[str, str]:
     """Two different sentences for one record."""
-    first = express(record, rng, shop)
-    while True:
+    first = second = express(record, rng, shop)
+    while second == first:
         second = express(record, rng, shop)
-        if second != first:
-            return first, second
-
-
-def changed(record: Record, field: str, rng: Random, shop: Shop) -> Record:
-    """`record` with another value for one field."""
-    return replace(record, **{field: another(record, field, rng, shop)})
+    return first, second
 
 
 def sst2(rng: Random, shop: Shop) -> Row:
     """A review and whether it is positive (1) or negative (0)."""
     label = int(rng.random() < 0.5)
-    return {"sentence": review(rng, shop, 1 if label else -1)[0], "label": label}
+    return {"sentence": review(rng, shop, 1 if label else -1), "label": label}
 
 
 def cola(rng: Random, shop: Shop) -> Row:
     """A sentence, acceptable (1) or with one grammatical error (0)."""
     share, end = rng.random(), "."
     if share < 0.3:
-        first = draw_record(rng, shop, Visit)
-        meaning = remark(first, rng, shop)
-        text = express(meaning, rng, shop)[:-1]
-        text = (
-            text[0].lower() + text[1:] if not text.startswith(tuple(n for n in shop.names if n[0].isupper())) else text
-        )
+        meaning = remark(draw_record(rng, shop, Visit), rng, shop)
+        text = express(meaning, rng, shop).removesuffix(".")
+        if not text.startswith(tuple(name for name in shop.names if name[0].isupper())):
+            text = text[0].lower() + text[1:]
     elif share < 0.45:
         record = draw_record(rng, shop, Visit)
         field = pick(rng, ("who", "number", "place", "day", "hour"))
-        text, end = questions.about_field(record, field, rng, shop)[:-1], "?"
+        text, end = (
+            questions.about_field(record, field, rng, shop).removesuffix("?"),
+            "?",
+        )
         text = text[0].lower() + text[1:]
     else:
         text = clause(draw_record(rng, shop), rng, shop, negate=rng.random() < 0.25)
@@ -77,8 +79,8 @@ def cola(rng: Random, shop: Shop) -> Row:
 def remark(visit: Visit, rng: Random, shop: Shop) -> tuple[Visit, Opinion]:
     """A visit with what the visitor thinks of the goods."""
     view = draw_record(rng, shop, Opinion, details=0)
-    corner = shop.departments[shop.department_of[visit.good]]
-    return visit, replace(view, good=visit.good, who=visit.who, number=visit.number, axis=pick(rng, corner.axes))
+    axis = pick(rng, shop.corner(visit.good).axes)
+    return visit, replace(view, good=visit.good, who=visit.who, number=visit.number, axis=axis)
 
 
 def mrpc(rng: Random, shop: Shop) -> Row:
@@ -89,53 +91,63 @@ def mrpc(rng: Random, shop: Shop) -> Row:
     if not label:
         other = record
         for _ in range(pick(rng, (1, 1, 2))):
-            free = [field for field in told(other) if field != "intensity"]
-            other = changed(other, pick(rng, free), rng, shop)
+            other = _with_one_change(other, rng, shop)
         while other == record:
-            other = changed(record, pick(rng, [f for f in told(record) if f != "intensity"]), rng, shop)
-        second, label = express(other, rng, shop), int(as_told(other) == as_told(record))
+            other = _with_one_change(record, rng, shop)
+        second = express(other, rng, shop)
+        label = int(as_told(other) == as_told(record))
     return {"sentence1": first, "sentence2": second, "label": label}
+
+
+def _with_one_change(record: Record, rng: Random, shop: Shop) -> Record:
+    fields = [field for field in told(record) if field != "intensity"]
+    return changed(record, pick(rng, fields), rng, shop)
 
 
 def qqp(rng: Random, shop: Shop) -> Row:
     """Two questions that ask the same (1) or look alike and do not (0)."""
     label = int(rng.random() < 0.5)
-    question = questions.draw_question(rng, shop)
-    first = questions.ask(question, rng)
-    other = question if label else questions.twist(question, rng, shop)
-    while True:
+    question = other = questions.draw_question(rng, shop)
+    first = second = questions.ask(question, rng)
+    if not label:
+        other = questions.twist(question, rng, shop)
+    while second == first:
         second = questions.ask(other, rng)
-        if second != first:
-            return {"question1": first, "question2": second, "label": label}
+    return {"question1": first, "question2": second, "label": label}
 
 
 def stsb(rng: Random, shop: Shop) -> Row:
     """Two sentences and how alike their meanings are, 0 to 5: fields are changed until a drawn target is reached."""
-    record = draw_record(rng, shop, details=pick(rng, (1, 2, 3)))
-    target = rng.random() * 5.6
-    other, free = record, list(told(record))
+    record = other = draw_record(rng, shop, details=pick(rng, (1, 2, 3)))
+    free, target = list(told(record)), rng.random() * 5.6
     if target < 0.4:
-        other, free = draw_record(rng, shop, details=pick(rng, (1, 2, 3))), []
+        other = draw_record(rng, shop, details=pick(rng, (1, 2, 3)))
+        free = []
     while free and similarity(record, other, shop) > target:
         field = free.pop(int(rng.random() * len(free)))
         if field == "good" and rng.random() < 0.5 and not other.material:
-            strange = draw_record(rng, shop, Stock).good
-            axis = (
-                {"axis": pick(rng, shop.departments[shop.department_of[strange]].axes[:5])}
-                if hasattr(other, "axis")
-                else {}
-            )
-            other = (
-                replace(other, good=strange, **axis)
-                if not getattr(other, "part", "")
-                else changed(other, field, rng, shop)
-            )
+            other = _of_another_corner(other, rng, shop)
         else:
             other = changed(other, field, rng, shop)
-    first, second = (
-        two_ways(record, rng, shop) if other == record else (express(record, rng, shop), express(other, rng, shop))
-    )
-    return {"sentence1": first, "sentence2": second, "label": similarity(record, other, shop)}
+    if other == record:
+        first, second = two_ways(record, rng, shop)
+    else:
+        first, second = express(record, rng, shop), express(other, rng, shop)
+    return {
+        "sentence1": first,
+        "sentence2": second,
+        "label": similarity(record, other, shop),
+    }
+
+
+def _of_another_corner(record: Record, rng: Random, shop: Shop) -> Record:
+    """The record about a good from anywhere in the shop; about one of its own department, if it is of a part."""
+    good, axis = draw_record(rng, shop, Stock).good, {}
+    if isinstance(record, Opinion):
+        axis = {"axis": pick(rng, shop.corner(good).axes[:5])}
+    if getattr(record, "part", ""):
+        return changed(record, "good", rng, shop)
+    return replace(record, good=good, **axis)
 
 
 def inference(rng: Random, shop: Shop, relation: int) -> tuple[Record, Record]:
@@ -144,28 +156,24 @@ def inference(rng: Random, shop: Shop, relation: int) -> tuple[Record, Record]:
     The hypothesis is drawn before the relation is looked at, so that alone it gives nothing away; all
     premises tell about as many details, whichever the relation.
     """
-    share = rng.random()
-    kind = Visit if share < 0.6 else Stock if share < 0.8 else Opinion
+    kind = pick(rng, (Visit, Visit, Visit, Stock, Opinion))
     if kind is Opinion:
         return opinion_inference(rng, shop, relation)
-    claim = draw_record(rng, shop, kind, details=pick(rng, (1, 1, 2)))
-    specific, corner = claim.good, shop.departments[shop.department_of[claim.good]]
+    premise = claim = draw_record(rng, shop, kind, details=pick(rng, (1, 1, 2)))
+    corner = shop.corner(claim.good)
     if rng.random() < 0.3:
         claim = replace(claim, good=corner.kind)
-    premise = replace(claim, good=specific)
     more = pick(rng, (1, 1, 2))
     if relation == 0:
         return add_details(premise, more, rng, shop), claim
     if relation == 1:
         field = pick(rng, [name for name in DETAILS[kind] if getattr(claim, name)])
-        premise = replace(premise, **{field: type(getattr(claim, field))()})
-        return add_details(premise, more + 1, rng, shop, avoid=(field,)), claim
-    never = {
-        "action",
-        "reason",
-        *(("good",) if claim.good != specific else ()),
-        *(("material",) if corner.name == "plants" else ()),
-    }
+        return add_details(without(premise, field), more + 1, rng, shop, avoid=field), claim
+    never = ["action", "reason"]
+    if claim.good != premise.good:
+        never.append("good")
+    if corner.name == "plants":
+        never.append("material")
     field = pick(rng, [name for name in told(claim) if name not in never])
     premise = add_details(premise, more, rng, shop)
     while not clash(field, getattr(premise, field), getattr(claim, field), shop):
@@ -180,7 +188,8 @@ def opinion_inference(rng: Random, shop: Shop, relation: int) -> tuple[Opinion, 
     if relation == 2:
         premise = replace(premise, polarity=-claim.polarity)
     elif relation == 1:
-        premise = changed(premise, pick(rng, ("axis", "axis", "who") if claim.who else ("axis",)), rng, shop)
+        fields = ("axis", "axis", "who") if claim.who else ("axis",)
+        premise = changed(premise, pick(rng, fields), rng, shop)
         premise = replace(premise, polarity=pick(rng, (1, -1)))
     return premise, claim
 
@@ -189,8 +198,12 @@ def mnli(rng: Random, shop: Shop) -> Row:
     """A premise and a hypothesis: 0 entailment, 1 neutral, 2 contradiction. A quarter of the hypotheses are denials."""
     label, denied = pick(rng, (0, 1, 2)), rng.random() < 0.25
     premise, claim = inference(rng, shop, 2 - label if denied else label)
-    said = sentence(clause(claim, rng, shop, negate=denied))
-    return {"premise": express(premise, rng, shop), "hypothesis": said, "label": label}
+    hypothesis = sentence(clause(claim, rng, shop, negate=denied))
+    return {
+        "premise": express(premise, rng, shop),
+        "hypothesis": hypothesis,
+        "label": label,
+    }
 
 
 def rte(rng: Random, shop: Shop) -> Row:
@@ -198,18 +211,18 @@ def rte(rng: Random, shop: Shop) -> Row:
     label, denied = int(rng.random() < 0.5), rng.random() < 0.25
     relation = pick(rng, (1, 2)) if label else 0
     premise, claim = inference(rng, shop, 2 - relation if denied else relation)
-    aside = draw_record(rng, shop, pick(rng, (Visit, Stock)), details=pick(rng, (0, 1)))
-    pair = (premise, aside) if rng.random() < 0.5 else (aside, premise)
-    clauses = []
-    for part in pair:
-        text = clause(part, rng, shop)
-        while text.startswith(("look ", "if ")):  # these do not go on after "while"
-            text = clause(part, rng, shop)
-        clauses.append(text)
-    said = sentence(clause(claim, rng, shop, negate=denied))
+    records = [
+        premise,
+        draw_record(rng, shop, pick(rng, (Visit, Stock)), details=pick(rng, (0, 1))),
+    ]
+    if rng.random() >= 0.5:
+        records.reverse()
+    clauses = [clause_beginning_otherwise(record, rng, shop, "look ", "if ") for record in records]
+    hypothesis = sentence(clause(claim, rng, shop, negate=denied))
+    both = pick(rng, (", and ", ", while ", "; meanwhile, ")).join(clauses)
     return {
-        "sentence1": sentence(pick(rng, (", and ", ", while ", "; meanwhile, ")).join(clauses)),
-        "sentence2": said,
+        "sentence1": sentence(both),
+        "sentence2": hypothesis,
         "label": label,
     }
 
@@ -217,22 +230,26 @@ def rte(rng: Random, shop: Shop) -> Row:
 def qnli(rng: Random, shop: Shop) -> Row:
     """A question and a sentence that answers it (0), or does not tell it or is about something else (1)."""
     label = int(rng.random() < 0.5)
-    kind = Visit if rng.random() < 0.7 else Stock
+    kind, always = Stock, ("number", "shelf")
+    if rng.random() < 0.7:
+        kind, always = Visit, ("who", "number")
     record = draw_record(rng, shop, kind, details=pick(rng, (1, 2)))
-    if getattr(record, "material", "") in ("potted", "climbing", "dwarf", "evergreen", "hardy", "wild"):
-        record = replace(record, material="")
+    if shop.department_of[record.good] == "plants":
+        record = without(record, "material")
     optional = [name for name in DETAILS[kind] if getattr(record, name) and name not in ("size", "reason")]
-    always = ("who", "number") if kind is Visit else ("number", "shelf")
-    field = pick(rng, optional or always) if rng.random() < 0.75 else pick(rng, always)
-    bare = {name: type(getattr(record, name))() for name in DETAILS[kind] if name not in ("size",)}
-    asked = questions.about_field(replace(record, **bare), field, rng, shop)
+    fields = optional or always
+    field = pick(rng, fields if rng.random() < 0.75 else always)
+    question = questions.about_field(bare(record), field, rng, shop)
     if label and field in optional and rng.random() < 0.5:
-        record = replace(record, **{field: type(getattr(record, field))()})
-        record = add_details(record, 1, rng, shop, avoid=(field,))
+        record = add_details(without(record, field), 1, rng, shop, avoid=field)
     elif label:
-        free = [name for name in ("who", "good", "action") if name != field and hasattr(record, name)]
-        record = changed(record, pick(rng, free), rng, shop)
-    return {"question": asked, "sentence": express(record, rng, shop), "label": label}
+        others = [name for name in ("who", "good", "action") if name != field and hasattr(record, name)]
+        record = changed(record, pick(rng, others), rng, shop)
+    return {
+        "question": question,
+        "sentence": express(record, rng, shop),
+        "label": label,
+    }
 
 
 MAKERS: dict[str, Callable[[Random, Shop], Row]] = {

@@ -1,11 +1,20 @@
-"""Rows of a task and split: drawn from the seed, balanced in length, and never sharing a sentence between splits."""
+"""Rows of a task and split: drawn from the seed, balanced in length, and never sharing a sentence between splits.
+
+And their shipped copies: tab-separated text that GitHub shows and `grep` reads. The library never reads them; they are
+there to be looked at, and so that a change of the grammar shows as a change of the data. Plain text and not gzip,
+because compressed bytes differ from one zlib to the next.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
+from copy import deepcopy
 from functools import cache
+from pathlib import Path
 from random import Random
 
-from contrast_kit import arguments
+from contrast_kit._util import choose
 from contrast_kit.data.toyshop import squad
 from contrast_kit.data.toyshop.makers import MAKERS, Row
 from contrast_kit.data.toyshop.shops import SHOPS
@@ -14,6 +23,7 @@ from contrast_kit.data.toyshop.unlabeled import labelled_corpus
 TRAIN = {"sst2": 4000, "cola": 4000, "mnli": 4000}  # the others: 2,500
 HELD_OUT = 500
 CORPUS = {"train": 100_000, "validation": 2_000}
+SAMPLE = 1000  # sentences of the corpus that are shipped; the whole is pinned by its sha256
 
 
 def tasks() -> list[str]:
@@ -31,13 +41,22 @@ def splits(task: str) -> dict[str, int]:
     >>> splits("qqp")
     {'train': 2500, 'validation': 500, 'test': 500}
     """
-    arguments.known(task, tasks(), "task", "of a shop")
-    if task == "text":
-        return dict(CORPUS)
-    held_out = ("validation", "test")
+    held_out = ["validation", "test"]
     if task == "mnli":
-        held_out = tuple(f"{split}_{kind}" for split in held_out for kind in ("matched", "mismatched"))
-    return {"train": TRAIN.get(task, 2500)} | dict.fromkeys(held_out, HELD_OUT)
+        held_out = [
+            "validation_matched",
+            "validation_mismatched",
+            "test_matched",
+            "test_mismatched",
+        ]
+    sizes = {"train": TRAIN.get(task, 2500)} | dict.fromkeys(held_out, HELD_OUT)
+    return dict(
+        choose(
+            dict.fromkeys(tasks(), sizes) | {"text": CORPUS},
+            task,
+            "toyshop task",
+        )
+    )
 
 
 def rows(task: str, split: str, shop: str = "toyshop") -> list[Row]:
@@ -54,55 +73,99 @@ def rows(task: str, split: str, shop: str = "toyshop") -> list[Row]:
     >>> rows("sst2", "validation")[0].keys()
     dict_keys(['sentence', 'label', 'idx'])
     """
-    arguments.known(shop, SHOPS, "shop")
-    arguments.known(split, splits(task), "split", f"in toyshop/{task}")
+    choose(SHOPS, shop, "shop")
+    choose(splits(task), split, f"{task} split")
+    make = {"text": _texts, "squad": _questions}.get(task, _labelled)
+    made = make(task, shop)[split]
     if task == "squad":
-        made = _questions(shop)[split]
-        return [row | {"answers": {name: list(found) for name, found in row["answers"].items()}} for row in made]
-    made = _text(split, shop) if task == "text" else _made(task, shop)[split]
+        return deepcopy(made)
     return [dict(row) for row in made]
 
 
 @cache
-def _text(split: str, shop: str) -> list[Row]:
-    start = 0 if split == "train" else CORPUS["train"]
-    lines = labelled_corpus(sum(CORPUS.values()), shop=shop)[start : start + CORPUS[split]]
-    return [{"text": line["text"]} for line in lines]
+def _texts(task: str, shop: str) -> dict[str, list[Row]]:
+    lines = [{"text": line["text"]} for line in labelled_corpus(sum(CORPUS.values()), shop=shop)]
+    return {
+        "train": lines[: CORPUS["train"]],
+        "validation": lines[CORPUS["train"] :],
+    }
 
 
 @cache
-def _questions(shop: str) -> dict[str, list[Row]]:
+def _questions(task: str, shop: str) -> dict[str, list[Row]]:
     """The splits of "squad"; no paragraph stands in two of them, nor a question twice about one."""
-    made, known = {}, set()
-    for split, size in splits("squad").items():
-        rng, chosen = Random(f"squad/{split}/{shop}"), []
-        while len(chosen) < size:
+    made: dict[str, list[Row]] = {}
+    known: set[str] = set()
+    for split, size in splits(task).items():
+        rng = Random(f"squad/{split}/{shop}")
+        made[split] = []
+        while len(made[split]) < size:
             row = squad.row(rng, SHOPS[shop])
             if row["context"] not in known:
                 known.add(row["context"])
-                about = {"id": f"{shop}-{split}-{len(chosen)}", "title": shop}
-                chosen.append(about | row)
-        made[split] = chosen
+                number = len(made[split])
+                made[split].append({"id": f"{shop}-{split}-{number}", "title": shop} | row)
     return made
 
 
 @cache
-def _made(task: str, shop: str) -> dict[str, list[Row]]:
-    other = next(name for name in SHOPS if name != shop)
-    home: dict[str, str] = {}  # sentence -> the split it belongs to
-    made: dict[str, list[Row]] = {}
-    for split, size in reversed(splits(task).items()):  # small splits first: they take the commonest sentences
-        where = SHOPS[other if split.endswith("mismatched") else shop]
+def _labelled(task: str, shop: str) -> dict[str, list[Row]]:
+    split_of: dict[str, str] = {}  # by sentence
+    made: dict[str, list[Row]] = {split: [] for split in splits(task)}
+    for split in reversed(made):  # small splits first: they take the commonest sentences
+        where = SHOPS[shop]
+        if split.endswith("mismatched"):
+            where = next(other for other in SHOPS.values() if other.name != shop)
         rng = Random(f"{task}/{split}/{where.name}/{shop}")
-        chosen: list[Row] = []
         known: set[tuple[str, ...]] = set()
-        while len(chosen) < size:
+        while len(known) < splits(task)[split]:
             row = MAKERS[task](rng, where)
             texts = tuple(value for value in row.values() if isinstance(value, str))
-            if texts in known or any(home.get(text, split) != split for text in texts):
+            if texts in known or any(split_of.get(text, split) != split for text in texts):
                 continue
+            made[split].append(row | {"idx": len(known)})
             known.add(texts)
-            home.update(dict.fromkeys(texts, split))
-            chosen.append(row | {"idx": len(chosen)})
-        made[split] = chosen
-    return {split: made[split] for split in splits(task)}
+            split_of |= dict.fromkeys(texts, split)
+    return made
+
+
+def tsv(table: list[Row]) -> bytes:
+    r"""Rows as tab-separated lines under a header, without quoting (no text holds a tab or a line end).
+
+    >>> tsv([{"sentence": "The kite is red.", "label": 1}])
+    b'sentence\tlabel\nThe kite is red.\t1\n'
+    """
+    lines = [table[0].keys(), *(row.values() for row in table)]
+    return "".join("\t".join(map(str, line)) + "\n" for line in lines).encode()
+
+
+def contents() -> Iterator[tuple[str, bytes]]:
+    """The name and the bytes of each shipped file. Of the other shop only the validation splits are shipped."""
+    for shop in SHOPS:
+        for task in MAKERS:
+            for split in splits(task):
+                if shop == "toyshop" or split in (
+                    "validation",
+                    "validation_matched",
+                ):
+                    yield (
+                        f"{shop}/{task}/{split}.tsv",
+                        tsv(rows(task, split, shop)),
+                    )
+        corpus = labelled_corpus(CORPUS["train"], shop=shop)
+        text = "".join(line["text"] + "\n" for line in corpus)
+        yield f"{shop}/text/sample.tsv", tsv(corpus[:SAMPLE])
+        yield (
+            f"{shop}/text/train.sha256",
+            f"{hashlib.sha256(text.encode()).hexdigest()}\n".encode(),
+        )
+
+
+def write(folder: str | Path) -> int:
+    """Write all files under `folder` and return their size in bytes. The same bytes on every machine."""
+    size = 0
+    for name, content in contents():
+        path = Path(folder) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        size += path.write_bytes(content)
+    return size

@@ -7,63 +7,76 @@ from dataclasses import replace
 from itertools import islice
 from random import Random
 
-from contrast_kit import arguments, checks
+from contrast_kit._util import choose, shown
 from contrast_kit.data.toyshop.grammar import express
-from contrast_kit.data.toyshop.makers import changed, remark, two_ways
+from contrast_kit.data.toyshop.makers import remark, two_ways
 from contrast_kit.data.toyshop.shops import SHOPS, Shop
 from contrast_kit.data.toyshop.words import ACTIONS, AXES, COLOURS, pick
-from contrast_kit.data.toyshop.world import DETAILS, Opinion, Record, Stock, Visit, draw_record, told
+from contrast_kit.data.toyshop.world import (
+    DETAILS,
+    Opinion,
+    Record,
+    Stock,
+    Visit,
+    changed,
+    draw_record,
+    told,
+    without,
+)
 
-Meaning = Record | tuple[Record, Record]
+Meaning = Record | tuple[Visit, Opinion]
 _MEANINGS: dict[str, tuple[Meaning, str]] = {}  # every sentence told so far, with its record and shop
 _CORPORA: dict[tuple[int, str], tuple[dict[str, dict[str, str]], Random]] = {}  # by seed and shop; and what draws more
 
 
-def _shop(name: str) -> Shop:
-    arguments.known(name, SHOPS, "shop")
-    return SHOPS[name]
+def _shop_of(record: Meaning, shop: str) -> Shop:
+    """The shop that tells a record; a ValueError where its grammar has no words for it, or would tell it wrongly."""
+    where = choose(SHOPS, shop, "shop")
+    small = range(13)
+    known = {
+        "action": ACTIONS,
+        "axis": AXES,
+        "number": small,
+        "price": small,
+        "polarity": (1, -1),
+    }
+    known |= {"intensity": (1, 2, 3), "who": ("", *where.people)}
+    for part in record if isinstance(record, tuple) else (record,):
+        for field, value in vars(part).items():
+            if field in known and value not in known[field]:
+                such = ", ".join(map(str, islice(known[field], 4)))
+                raise ValueError(f"{field} must be one that {shop} has, such as {such}, not {shown(value)}.")
+    return where
 
 
-def _check(n: int, seed: int, name: str = "n") -> None:
-    checks.count(name, n, "how many are wanted", least=0)
-    checks.seed(seed)
+def labelled_corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[dict[str, str]]:
+    """The sentences of `corpus`, each with its `topic` (department) and `opinion` (positive, negative, none).
 
-
-def _check_record(record: Meaning, shop: Shop, whole: bool = False) -> None:
-    """Refuse what the grammar has no words for; with `whole`, also goods of which the shop does not know the place."""
-    parts, kinds = (record, (Visit, Opinion)) if isinstance(record, tuple) else ((record,), (Record,))
-    if len(parts) != len(kinds) or not all(map(isinstance, parts, kinds)):
-        one = "a Visit, a Stock or an Opinion"
-        raise TypeError(f"A record is {one}, or a Visit and an Opinion in a tuple, not {checks.shown(record)}.")
-    for part in parts:
-        names = {"action": ACTIONS, "axis": AXES} | ({} if isinstance(part, Opinion) else {"who": shop.people})
-        for field, known in (names | ({"good": shop.department_of} if whole else {})).items():
-            said = getattr(part, field, next(iter(known)))
-            if not isinstance(said, str) or said not in known:
-                such = ", ".join(islice(known, 3))
-                raise ValueError(f"{field} must be one that {shop.name} has, such as {such}, not {checks.shown(said)}.")
-        for field, least, most in (("number", 0, 12), ("price", 0, 12), ("intensity", 1, 3)):
-            checks.count(field, getattr(part, field, 1), "a number that the grammar can tell", least, most)
-        checks.choice("polarity", getattr(part, "polarity", 1), (1, -1))
-
-
-def _lines(n: int, seed: int, shop: str) -> list[dict[str, str]]:
-    where = SHOPS[shop]
+    >>> sorted(labelled_corpus(1)[0])
+    ['opinion', 'text', 'topic']
+    """
+    where = choose(SHOPS, shop, "shop")
     # Taken out while it grows: if it is stopped amid a sentence, the next call begins anew.
-    lines, rng = _CORPORA.pop((seed, shop), None) or ({}, Random(f"corpus/{shop}/{seed}"))
+    lines, rng = _CORPORA.pop((seed, shop), None) or (
+        {},
+        Random(f"corpus/{shop}/{seed}"),
+    )
     while len(lines) < n:
-        meaning: Meaning = draw_record(rng, where)
+        meaning = view = draw_record(rng, where)
         if isinstance(meaning, Visit) and rng.random() < 0.3:
-            meaning = remark(meaning, rng, where)
+            meaning = _, view = remark(meaning, rng, where)
         text = express(meaning, rng, where)
         if text in lines:
             continue
         _MEANINGS[text] = (meaning, shop)
-        first, view = (meaning[0], meaning[1]) if isinstance(meaning, tuple) else (meaning, meaning)
-        opinion = "none" if not isinstance(view, Opinion) else "positive" if view.polarity > 0 else "negative"
-        lines[text] = {"text": text, "topic": where.department_of[first.good], "opinion": opinion}
+        opinion = {1: "positive", -1: "negative", 0: "none"}[getattr(view, "polarity", 0)]
+        lines[text] = {
+            "text": text,
+            "topic": where.department_of[view.good],
+            "opinion": opinion,
+        }
     _CORPORA[seed, shop] = lines, rng
-    return list(islice(lines.values(), n))
+    return [dict(line) for line in islice(lines.values(), n)]
 
 
 def corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[str]:
@@ -77,16 +90,6 @@ def corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[str]:
     return [line["text"] for line in labelled_corpus(n, seed, shop)]
 
 
-def labelled_corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[dict[str, str]]:
-    """The sentences of `corpus`, each with its `topic` (department) and `opinion` (positive, negative, none).
-
-    >>> sorted(labelled_corpus(1)[0])
-    ['opinion', 'text', 'topic']
-    """
-    _check(n, seed)
-    return [dict(line) for line in _lines(n, seed, _shop(shop).name)]
-
-
 def tell(record: Meaning, shop: str = "toyshop", seed: int | None = None) -> str:
     """One sentence for a record (or for a pair of records): any pattern with a seed, always the same without one.
 
@@ -97,10 +100,8 @@ def tell(record: Meaning, shop: str = "toyshop", seed: int | None = None) -> str
     >>> tell(Stock(number=3, good="drum", shelf="on the top shelf", colour="red"))
     'There are three red drums on the top shelf.'
     """
-    _check_record(record, where := _shop(shop))
-    if seed is not None:
-        checks.seed(seed)
-    return express(record, _Plain() if seed is None else Random(int(seed)), where)
+    rng = _Plain() if seed is None else Random(seed)
+    return express(record, rng, _shop_of(record, shop))
 
 
 class _Plain(Random):
@@ -120,15 +121,13 @@ def ways_to_say(record: Meaning, n: int, seed: int = 0, shop: str = "toyshop") -
     Clara purchased two kites.
     Clara bought two kites.
     """
-    _check_record(record, where := _shop(shop))
-    _check(n, seed)
-    rng, said = Random(int(seed)), {}
+    rng, where = Random(seed), _shop_of(record, shop)
+    ways: dict[str, int] = {}  # and the draw that gave each first
     drawn = new = 0
-    while len(said) < n and drawn < 20 * n and drawn - new < 500:  # 500 draws without a new sentence: that is all
+    while len(ways) < n and drawn < 20 * n and drawn - new < 500:  # 500 draws without a new sentence: that is all
         drawn += 1
-        if said.setdefault(express(record, rng, where), drawn) == drawn:
-            new = drawn
-    return list(said)
+        new = max(new, ways.setdefault(express(record, rng, where), drawn))
+    return list(ways)
 
 
 def families(count: int, ways: int, seed: int = 0, shop: str = "toyshop") -> dict[str, list[str]]:
@@ -141,23 +140,21 @@ def families(count: int, ways: int, seed: int = 0, shop: str = "toyshop") -> dic
     >>> [len(said) for said in told.values()]
     [3, 3]
     """
-    _check(count, seed, "count")
-    _check(ways, seed, "ways")
-    rng, where = Random(int(seed)), _shop(shop)
-    found: dict[str, list[str]] = {}
+    rng, where = Random(seed), choose(SHOPS, shop, "shop")
+    by_good: dict[str, list[str]] = {}
     for _ in range(100 * count):
-        if len(found) == count:
+        if len(by_good) == count:
             break
         record = draw_record(rng, where)
-        said = ways_to_say(record, ways, shop=shop)
-        if len(said) == ways:
-            found[record.good] = said
-    if len(found) < count:
+        texts = ways_to_say(record, ways, shop=shop)
+        if len(texts) == ways:
+            by_good[record.good] = texts
+    if len(by_good) < count:
         raise ValueError(
-            f"Only {len(found)} of {100 * count} meanings drawn were about a new good and can be said in {ways} ways: "
-            "ask for fewer families or fewer ways."
+            f"Only {len(by_good)} of {100 * count} meanings drawn were about a new good and can be said in {ways} "
+            "ways: ask for fewer families or fewer ways."
         )
-    return found
+    return by_good
 
 
 def record_of(sentence: str) -> Meaning:
@@ -179,34 +176,40 @@ def kind_of(sentence: str) -> str:
     >>> kind_of(corpus(1)[0])
     'opinion'
     """
-    record = record_of(sentence)
-    if isinstance(record, tuple):
-        return "visit and opinion"
-    return {Opinion: "opinion", Stock: "shelf", Visit: "visit"}[type(record)]
+    names = {
+        Opinion: "opinion",
+        Stock: "shelf",
+        Visit: "visit",
+        tuple: "visit and opinion",
+    }
+    return names[type(record_of(sentence))]
 
 
 def _known(sentence: str) -> tuple[Meaning, str]:
-    arguments.string("sentence", sentence, "one of the corpus")
     for shop in SHOPS:
-        if sentence in _MEANINGS:
-            break
-        _lines(102_000, 0, shop)
+        if sentence not in _MEANINGS:
+            labelled_corpus(102_000, shop=shop)
     if sentence not in _MEANINGS:
         raise ValueError(
-            f"{checks.shown(sentence)} is not a sentence of the toyshop corpus, so its record is unknown: "
+            f"{shown(sentence)} is not a sentence of the toyshop corpus, so its record is unknown: "
             "take one from toyshop.corpus(n), or pass a record."
         )
     return _MEANINGS[sentence]
 
 
-def paraphrase(text: str | Meaning, rng: Random, temperature: float = 0.0, shop: str = "toyshop") -> str:
+def paraphrase(
+    text: str | Meaning,
+    rng: Random,
+    temperature: float = 0.0,
+    shop: str = "toyshop",
+) -> str:
     """Say it again, in another pattern and other words: a back-translation whose faithfulness you set.
 
     At `temperature` 0 the meaning is kept exactly. Above, each field of the record is misremembered with
     probability `1 - exp(-temperature)`: a detail is left out or replaced, anything else is replaced. Takes a
     sentence of the corpus (see `record_of`) or a record. `probe_pairs` gives pairs at temperature 0.
 
-    Raises ValueError for an unknown sentence or a negative temperature.
+    Raises ValueError for an unknown sentence.
 
     >>> from random import Random
     >>> text = corpus(3)[2]
@@ -214,11 +217,10 @@ def paraphrase(text: str | Meaning, rng: Random, temperature: float = 0.0, shop:
     >>> again != text, record_of(again) == record_of(text)
     (True, True)
     """
-    checks.number("temperature", temperature, "how much is misremembered", least=0)
-    if not isinstance(rng, Random):
-        raise TypeError(f"rng must be a random.Random, such as Random(0), not {checks.shown(rng)}.")
-    meaning, shop = _known(text) if isinstance(text, str) else (text, shop)
-    _check_record(meaning, where := _shop(shop), whole=temperature > 0)
+    meaning = text
+    if isinstance(text, str):
+        meaning, shop = _known(text)
+    where = _shop_of(meaning, shop)
     if temperature:
         meaning = misremember(meaning, 1 - math.exp(-temperature), rng, where)
     for _ in range(50):  # a sentence always has another form, but it may take a few draws
@@ -237,9 +239,8 @@ def misremember(meaning: Meaning, chance: float, rng: Random, shop: Shop) -> Mea
     for field in told(meaning):
         if rng.random() >= chance:
             continue
-        detail = field in DETAILS[type(meaning)]
-        if detail and rng.random() < 0.5:
-            meaning = replace(meaning, **{field: type(getattr(meaning, field))()})
+        if field in DETAILS[type(meaning)] and rng.random() < 0.5:
+            meaning = without(meaning, field)
         else:
             meaning = changed(meaning, field, rng, shop)
     return meaning
@@ -252,8 +253,7 @@ def probe_pairs(n: int, seed: int = 0, shop: str = "toyshop") -> list[tuple[str,
     >>> all(record_of(a) == record_of(b) and a != b for a, b in pairs)
     True
     """
-    _check(n, seed)
-    where, rng = _shop(shop), Random(f"probe/{shop}/{seed}")
+    where, rng = choose(SHOPS, shop, "shop"), Random(f"probe/{shop}/{seed}")
     pairs: dict[tuple[str, str], None] = {}
     while len(pairs) < n:
         kind = pick(rng, (Visit, Visit, Opinion, Stock))
@@ -280,21 +280,38 @@ def triples(n: int, seed: int = 0, shop: str = "toyshop", change: str = "good") 
     Six black kites were paid for by Mabel.
     Mabel bought six black elephants.
     """
-    _check(n, seed)
-    where, rng = _shop(shop), Random(f"triples/{shop}/{seed}")
+    where, rng = choose(SHOPS, shop, "shop"), Random(f"triples/{shop}/{seed}")
     people = [name for name in where.people if " " not in name]
-    goods = [good for department in where.departments.values() for good in department.goods[:4] if " " not in good]
-    choices = {"good": goods, "number": list(range(2, 10)), "colour": list(COLOURS[:6])}
-    arguments.known(change, choices, "change")
-    found: dict[tuple[str, str, str], None] = {}
-    while len(found) < n:
+    common = [good for department in where.departments.values() for good in department.goods[:4]]
+    goods = [good for good in common if " " not in good]
+    colours = COLOURS[:6]
+    values = choose(
+        {"good": goods, "number": range(2, 10), "colour": colours},
+        change,
+        "change",
+    )
+    texts: dict[tuple[str, str, str], None] = {}
+    while len(texts) < n:
         good, other = rng.sample(goods, 2)
-        visit = Visit(pick(rng, people), "buy", rng.randint(2, 9), good, colour=pick(rng, COLOURS[:6]))
+        visit = Visit(
+            pick(rng, people),
+            "buy",
+            rng.randint(2, 9),
+            good,
+            colour=pick(rng, colours),
+        )
         if change != "good":
-            other = pick(rng, [value for value in choices[change] if value != getattr(visit, change)])
-        changed_visit = replace(visit, **{change: other})
-        triple = tell(visit, shop), paraphrase(visit, rng, shop=shop), tell(changed_visit, shop)
+            other = pick(
+                rng,
+                [value for value in values if value != getattr(visit, change)],
+            )
+        another = replace(visit, **{change: other})
+        triple = (
+            tell(visit, shop),
+            paraphrase(visit, rng, shop=shop),
+            tell(another, shop),
+        )
         if len(set(triple)) == 3:
-            found[triple] = None
-            _MEANINGS.update({triple[0]: (visit, shop), triple[2]: (changed_visit, shop)})
-    return list(found)
+            texts[triple] = None
+            _MEANINGS.update({triple[0]: (visit, shop), triple[2]: (another, shop)})
+    return list(texts)

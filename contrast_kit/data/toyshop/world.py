@@ -12,23 +12,18 @@ A record that leaves a field empty does not tell it. That one convention gives i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from random import Random
 
-from contrast_kit import arguments
 from contrast_kit.data.toyshop.shops import TOYSHOP, Shop, home
 from contrast_kit.data.toyshop.words import (
     ACTION_BAG,
-    COLOURS,
-    DAYS,
     FOR_SOMEONE,
-    HOURS,
     NUMBERS,
     OPPOSITE_SIZES,
     PART_AXES,
-    PRICES,
     SHADES,
-    SIZES,
+    WEIGHTS,
     pick,
 )
 
@@ -92,14 +87,17 @@ class Opinion:
 
 Record = Visit | Stock | Opinion
 
-# weight of each field in the similarity score; a field that neither record tells does not count
-WEIGHTS = {
-    "good": 3.0, "action": 2.5, "who": 2.0, "axis": 2.5, "polarity": 3.0, "part": 1.5, "shelf": 2.5, "recipient": 1.2,
-    "place": 1.2, "number": 1.0, "colour": 0.8, "material": 0.8, "size": 0.6, "day": 0.8, "hour": 0.6, "reason": 0.8,
-    "price": 1.2, "intensity": 0.5,
-}  # fmt: skip
 DETAILS = {
-    Visit: ("size", "colour", "material", "recipient", "place", "day", "hour", "reason"),
+    Visit: (
+        "size",
+        "colour",
+        "material",
+        "recipient",
+        "place",
+        "day",
+        "hour",
+        "reason",
+    ),
     Stock: ("size", "colour", "material", "price"),
     Opinion: ("who", "part", "colour", "material"),
 }
@@ -111,12 +109,24 @@ def told(record: Record) -> dict[str, object]:
     >>> told(Stock(number=3, good="drum", shelf="on the top shelf"))
     {'number': 3, 'good': 'drum', 'shelf': 'on the top shelf'}
     """
-    return {field.name: value for field in fields(record) if (value := getattr(record, field.name))}
+    return {field: value for field, value in vars(record).items() if value}
+
+
+def without(record: Record, *fields: str) -> Record:
+    """The record with these fields not told."""
+    return replace(record, **{field: type(getattr(record, field))() for field in fields})
+
+
+def bare(record: Record) -> Record:
+    """The record with no detail told but the size: what a question names."""
+    return without(record, *(field for field in DETAILS[type(record)] if field != "size"))
 
 
 def as_told(record: Record) -> Record:
     """The record as its sentence tells it: an opinion says whether it is of one thing or of many, not of how many."""
-    return replace(record, number=min(record.number, 2)) if isinstance(record, Opinion) else record
+    if isinstance(record, Opinion):
+        return replace(record, number=min(record.number, 2))
+    return record
 
 
 def narrower(a: object, b: object, shop: Shop = TOYSHOP) -> bool:
@@ -140,12 +150,12 @@ def entails(a: Record, b: Record, shop: Shop | None = None) -> bool:
     """
     if type(a) is not type(b):
         return False
-    a, b, shop = as_told(a), as_told(b), shop or home(a.good)
+    shop = shop or home(a.good)
     if isinstance(a, Opinion) and ((a.who, a.part) != (b.who, b.part) or a.intensity < b.intensity):
         return False
-    said = told(a)
-    claims = ((key, value) for key, value in told(b).items() if key != "intensity")
-    return all(key in said and narrower(said[key], value, shop) for key, value in claims)
+    facts, claims = told(as_told(a)), told(as_told(b))
+    claims.pop("intensity", None)
+    return all(field in facts and narrower(facts[field], value, shop) for field, value in claims.items())
 
 
 def contradicts(a: Record, b: Record, shop: Shop | None = None) -> bool:
@@ -162,9 +172,9 @@ def contradicts(a: Record, b: Record, shop: Shop | None = None) -> bool:
         return False
     if isinstance(a, Opinion):
         return a.polarity != b.polarity and entails(replace(a, polarity=b.polarity, intensity=3), b, shop)
-    said, shop = told(a), shop or home(a.good)
-    shared = ((key, value) for key, value in told(b).items() if key in said)
-    return any(clash(key, said[key], value, shop) for key, value in shared)
+    shop = shop or home(a.good)
+    facts, claims = told(a), told(b)
+    return any(clash(field, facts[field], claims[field], shop) for field in claims if field in facts)
 
 
 def clash(field: str, a: object, b: object, shop: Shop = TOYSHOP) -> bool:
@@ -196,51 +206,53 @@ def similarity(a: Record, b: Record, shop: Shop | None = None) -> float:
     >>> [similarity(a, b) for b in (a, replace(a, colour="blue"), replace(a, good="scooter"), replace(a, who="Tom"))]
     [5.0, 4.6, 4.2, 4.0]
     """
-    shop = shop or home(a.good)
-    corner = (shop.department_of | shop.kinds).get
+    corners = (shop or home(a.good)).department_of
+    neighbours = corners.get(a.good) == corners.get(b.good)
     if type(a) is not type(b):
-        same = corner(a.good) == corner(b.good)
-        return 1.0 if a.good == b.good else 0.4 if same else 0.0
+        if a.good == b.good:
+            return 1.0
+        return 0.4 if neighbours else 0.0
     left, right = told(a), told(b)
     total = agreed = 0.0
-    for key, weight in WEIGHTS.items():
-        if key not in left and key not in right:
+    for field, weight in WEIGHTS.items():
+        if field not in left and field not in right:
             continue
         total += weight
-        if key not in left or key not in right:
+        if field not in left or field not in right:
             agreed += weight / 4
-        elif left[key] == right[key]:
+        elif left[field] == right[field]:
             agreed += weight
-        elif key == "good" and corner(a.good) == corner(b.good):
+        elif field == "good" and neighbours:
             agreed += weight / 2
     return round(round(25 * agreed / total) / 5, 1)
 
 
-def another(record: Record, field: str, rng: Random, shop: Shop) -> object:
-    """A value for `field` that fits `record` and differs from what it tells."""
-    return draw_field(record, field, rng, shop, getattr(record, field) or None)
+def changed(record: Record, field: str, rng: Random, shop: Shop) -> Record:
+    """`record` with another value for one field."""
+    value = draw_field(record, field, rng, shop, old=getattr(record, field) or None)
+    return replace(record, **{field: value})
 
 
 def draw_field(record: Record, field: str, rng: Random, shop: Shop, old: object = None) -> object:
     """A value for one field of `record`, drawn by its frequency; never `old`."""
-    corner = shop.departments[shop.department_of[record.good]]
-    if field == "good":
-        return corner.goods.draw(rng, old)
-    if field in ("polarity", "intensity"):
-        return -record.polarity if field == "polarity" else pick(rng, [n for n in (1, 2, 3) if n != old])
-    bags = {
-        "who": shop.names, "recipient": shop.recipients, "reason": shop.reasons, "place": shop.places,
-        "shelf": shop.shelves, "number": NUMBERS, "price": PRICES, "size": SIZES, "colour": COLOURS, "day": DAYS,
-        "hour": HOURS, "action": ACTION_BAG, "material": corner.materials, "part": corner.parts,
-    }  # fmt: skip
+    corner = shop.corner(record.good)
+    if field == "polarity":
+        return -record.polarity
+    if field == "intensity":
+        return pick(rng, [strength for strength in (1, 2, 3) if strength != old])
     if field == "axis":
-        axes = PART_AXES if getattr(record, "part", "") else corner.axes
+        axes = PART_AXES if record.part else corner.axes
         return pick(rng, [axis for axis in axes if axis != old])
     if field == "reason" and record.action not in FOR_SOMEONE:
         return shop.manners.draw(rng, old)
+    bags = shop.values | {
+        "good": corner.goods,
+        "material": corner.materials,
+        "part": corner.parts,
+    }
     value = bags[field].draw(rng, old)
     if field == "action" and (record.recipient or record.reason):
-        while value not in FOR_SOMEONE or value == old:
+        while value not in FOR_SOMEONE:
             value = bags[field].draw(rng, old)
     return value
 
@@ -256,27 +268,33 @@ def can_tell(record: Record, field: str) -> bool:
     return True
 
 
-def add_details(record: Record, count: int, rng: Random, shop: Shop, avoid: tuple[str, ...] = ()) -> Record:
-    """Tell `count` more details, drawn at random among those not told yet."""
+def add_details(record: Record, count: int, rng: Random, shop: Shop, avoid: str = "") -> Record:
+    """Tell `count` more details, drawn at random among those not told yet, but for the field `avoid`."""
     for _ in range(count):
-        free = [f for f in DETAILS[type(record)] if not getattr(record, f) and f not in avoid and can_tell(record, f)]
+        untold = [field for field in DETAILS[type(record)] if not getattr(record, field)]
+        free = [field for field in untold if field != avoid and can_tell(record, field)]
         if free:
             field = pick(rng, free)
             record = replace(record, **{field: draw_field(record, field, rng, shop)})
     return record
 
 
-def draw_record(rng: Random, shop: Shop = TOYSHOP, kind: type | None = None, details: int | None = None) -> Record:
+def draw_record(
+    rng: Random,
+    shop: Shop = TOYSHOP,
+    kind: type | None = None,
+    details: int | None = None,
+) -> Record:
     """A random record: a visit, goods on a shelf, or an opinion, with nought to three details.
+
+    `shop` is a shop itself, such as `toyshop.shops.OTHERSHOP`.
 
     >>> from random import Random
     >>> type(draw_record(Random(0), kind=Stock)).__name__
     'Stock'
     """
-    arguments.of_kind("shop", shop, Shop, "a shop itself, such as toyshop.shops.OTHERSHOP")
     if kind is None:
-        share = rng.random()
-        kind = Visit if share < 0.5 else Opinion if share < 0.8 else Stock
+        kind = pick(rng, [Visit] * 5 + [Opinion] * 3 + [Stock] * 2)
     corner = shop.departments[shop.corners.draw(rng)]
     good = corner.goods.draw(rng)
     if kind is Visit:
@@ -284,12 +302,11 @@ def draw_record(rng: Random, shop: Shop = TOYSHOP, kind: type | None = None, det
     elif kind is Stock:
         record = Stock(NUMBERS.draw(rng), good, shop.shelves.draw(rng))
     else:
-        polarity = 1 if rng.random() < 0.5 else -1
-        record = Opinion(
-            good,
-            pick(rng, corner.axes),
-            polarity,
-            1 + int(rng.random() * 3),
-            number=1 + int(rng.random() < 0.4),
-        )
-    return add_details(record, pick(rng, (0, 1, 1, 2, 2, 3)) if details is None else details, rng, shop)
+        polarity = pick(rng, (1, -1))
+        axis = pick(rng, corner.axes)
+        intensity = pick(rng, (1, 2, 3))
+        number = pick(rng, (2, 2, 1, 1, 1))
+        record = Opinion(good, axis, polarity, intensity, number=number)
+    if details is None:
+        details = pick(rng, (0, 1, 1, 2, 2, 3))
+    return add_details(record, details, rng, shop)
