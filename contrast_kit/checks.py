@@ -110,13 +110,6 @@ def pair(x: Tensor, y: Tensor, x_name: str, y_name: str) -> None:
         raise ValueError(f"{x_name} and {y_name} must have one shape [B, D], row b of each a pair, got {shapes}.")
 
 
-def tensors(**given: Any) -> None:
-    """Refuse any of these named arguments that is not a tensor."""
-    for name, x in given.items():
-        if not isinstance(x, Tensor):
-            raise TypeError(f"{name} must be a tensor, not {shown(x)}.")
-
-
 def integers(x: Any, n: int | None, device: torch.device, name: str) -> Tensor:
     """Integers, from a list or a tensor, on a device; if n is given, one for each of n rows, [n]."""
     try:
@@ -139,15 +132,6 @@ def classes(x: Tensor, n: int, device: torch.device, name: str) -> Tensor:
         row = int((x < 0).nonzero()[0])
         raise ValueError(f"{name} hold {int(x[row])} in row {row}, which marks an unlabeled text: leave such rows out.")
     return x
-
-
-def in_vocabulary(ids: Tensor, size: int, name: str = "labels") -> None:
-    """Labels, or other tokens, that are ids of a vocabulary of this size."""
-    if ids.is_floating_point():
-        raise TypeError(f"{name} must be token ids (integers), not {ids.dtype}.")
-    if reads(ids) and ((ids < 0) | (ids >= size)).any():
-        low, high, name = int(ids.min()), int(ids.max()), name[0].upper() + name[1:]
-        raise ValueError(f"{name} must be ids in 0 .. {size - 1}, the width of logits, got {low} .. {high}.")
 
 
 def finite(total: Tensor, loss: str) -> None:
@@ -185,47 +169,9 @@ def probability(name: str, value: Any) -> None:
         raise ValueError(f"{name} is a probability and must lie between 0 and 1, got {shown(value)}.")
 
 
-def weight(name: str, value: Any) -> None:
-    """What a part of the loss is multiplied by."""
-    if not is_number(value) or not 0 <= value < float("inf"):
-        raise ValueError(f"{name} is a weight in the loss, a finite number of at least 0, not {shown(value)}.")
-
-
-def choice(name: str, value: Any, choices: tuple) -> None:
-    """One of the given choices."""
-    if not any(value is one or (type(value) is type(one) and value == one) for one in choices):
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {shown(value)}.")
-
-
-def count(name: str, value: Any, what: str, least: int = 1, most: int = 2**63 - 1) -> None:
-    """A whole number."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or not least <= value <= most:
-        unlimited = most >= 2**63 - 1 and not (isinstance(value, Integral) and value > most)
-        limits = f"at least {least}" if unlimited else f"from {least} to {most}"
-        raise ValueError(f"{name} is {what}, {limits}, not {shown(value)}.")
-
-
-def number(name: str, value: Any, what: str, least: float = -1e18, most: float = 1e18) -> None:
-    """A finite number."""
-    if not is_number(value) or not least <= value <= most:
-        low = "" if least == -1e18 else f" of at least {least:g}" if most == 1e18 else f" from {least:g} to {most:g}"
-        raise ValueError(f"{name} is {what}, a finite number{low}, not {shown(value)}.")
-
-
 def is_number(value: Any) -> bool:
     """A real number of Python or numpy, but not NaN and not a bool."""
     return isinstance(value, Real) and not isinstance(value, bool) and value == value
-
-
-def seed(value: Any) -> None:
-    """A random seed. None below 0: numpy refuses it, and Python's `Random` takes -1 for 1."""
-    count("seed", value, "a number to draw by", least=0)
-
-
-def switch(name: str, value: Any) -> None:
-    """True or False, numpy's as well, and nothing else that Python would take for them."""
-    if not isinstance(value, bool) and (str(getattr(value, "dtype", "")) != "bool" or value.shape):
-        raise TypeError(f"{name} is True or False, not {shown(value)}.")
 
 
 # -- settings, checked from their annotations ------------------------------------------------------------------------
