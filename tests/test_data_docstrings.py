@@ -101,20 +101,6 @@ def test_no_sentence_stands_in_two_splits_pairs_or_not(installed):
     assert not seen["validation"] & seen["test"]
 
 
-def test_a_cache_of_other_versions_or_of_another_harvest_is_not_read(tmp_path, monkeypatch):
-    source = tmp_path / "shop.py"
-    monkeypatch.setenv("CONTRAST_KIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(docstrings, "installed_sources", lambda: [("shop", source)])
-    monkeypatch.setattr(docstrings, "_SMALLEST_TOPIC", 1)
-    told = []
-    for change in (None, ("_versions", lambda: ["shop 2.0"]), ("_FORM", docstrings._FORM + 1)):
-        if change:
-            monkeypatch.setattr(docstrings, *change)
-        source.write_text(f'"""This module is about the shop of number {len(told)}."""\n')
-        told.append(docstrings._table(False)["text"].tolist())
-    assert told == [[f"This module is about the shop of number {at}."] for at in range(3)]
-
-
 @pytest.mark.full
 def test_a_neighbour_is_the_next_sentence_and_stands_in_the_same_split(tmp_path, monkeypatch):
     source = tmp_path / "shop.py"

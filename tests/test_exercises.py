@@ -76,11 +76,11 @@ def test_unknown_names():
 
 def plus(a, b):
     mistakes = {"That is the product.": a * b, "Taken away.": [a - b, b - a], "Words.": lambda x: isinstance(x, str)}
-    return a + b, mistakes, f"For {a} and {b} it gives {{said}}."
+    return a + b, mistakes, f"For {a} and {b} it gives {{value}}."
 
 
 class TestTable:
-    further = {"For 0 it gives {said}.": (0, 1)}
+    further = {"For 0 it gives {value}.": (0, 1)}
     table = _table.Table(plus, [(2, 2), (3, 4)], shape="One number, not {shape}.", further=further)
 
     @pytest.mark.parametrize(

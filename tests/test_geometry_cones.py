@@ -27,13 +27,3 @@ def test_float32_keeps_its_digits(name, width):
     found, right = MEASURES[name](clean, noisy), MEASURES[name](clean.double(), noisy.double())
     assert found.dtype == torch.float32 and right.dtype == torch.float64
     assert found.item() == pytest.approx(right.item(), rel=1e-4)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_one_direction_in_other_lengths_has_no_unit(dtype):
-    noise = torch.Generator().manual_seed(0)
-    line = torch.rand(50, 1, generator=noise, dtype=dtype) * torch.randn(1, 32, generator=noise, dtype=dtype)
-    with pytest.raises(ValueError, match="same way"):
-        geometry.noise_sensitivity(line, line.flip(0))
-    with pytest.raises(ValueError, match="same way"):
-        geometry.class_spread(line, torch.arange(50) % 2)

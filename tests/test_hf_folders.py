@@ -96,6 +96,8 @@ def test_a_checkpoint_has_its_own_default_rate_and_a_warning_above_it(folder, to
         ck.fit(ck.objectives.MLM(opened), texts, lr=5e-5, **options)
 
 
+@pytest.mark.full
+@pytest.mark.real_data
 @real_data
 def test_a_real_checkpoint_keeps_what_it_knew_at_the_default_rate():
     """Similarities after 18 steps of CMLM: they stay at the default rate, and are lost at 5e-4, good for a new one."""

@@ -74,15 +74,6 @@ def test_layers_run_on_real_tokens_only(encoder, batch):
     assert set(seen) == {(1, int(batch["attention_mask"].sum()))}
 
 
-def test_layout_goes_there_and_back():
-    mask = torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1]])
-    layout = Layout.of(mask)
-    assert layout.lengths == [2, 3, 3, 3]
-    x = torch.randn(4, 4, 5)
-    assert torch.equal(layout.pack(x)[0, :2], x[1, :2])  # the shortest text first
-    assert torch.equal(layout.unpack(layout.pack(x)), x * mask[:, :, None])
-
-
 @pytest.mark.parametrize("alike", [1, 5, 32])
 @pytest.mark.parametrize("bias", [False, True])
 def test_every_way_of_attending_agrees(bias, alike, monkeypatch):

@@ -53,7 +53,7 @@ def table(name: str, right: str, cases: Sequence[tuple], **options: Any) -> Call
     """Register a table: a function of one case that returns (right answer, mistakes, what is said of anything else).
 
     `mistakes` has a value for each hint: what the mistake gives in this case; a list of several values; or a function
-    of the answer. A hint is given if it fits in all cases. In hints {said} and {shape} stand for the reader's value.
+    of the answer. A hint is given if it fits in all cases. In hints {value} and {shape} stand for the reader's.
 
     Args:
         name: "NN.word".
@@ -66,7 +66,7 @@ def table(name: str, right: str, cases: Sequence[tuple], **options: Any) -> Call
     >>> from contrast_kit.exercises import judge, table
     >>> @table("99.twice", right="Twice as much.", cases=[(4,), (7,)])
     ... def twice(x):
-    ...     return 2 * x, {"That is the square.": x * x}, f"For x = {x} it gives {{said}}."
+    ...     return 2 * x, {"That is the square.": x * x}, f"For x = {x} it gives {{value}}."
     >>> print(judge("99.twice", lambda x: x * x))
     ✗ 99.twice: That is the square.
     >>> print(judge("99.twice", lambda x: 8))

@@ -20,7 +20,7 @@ _HERE: dict[str, bool] = {}  # from this kernel: what counts where no file can b
 
 def place() -> Path | None:
     """The file; None where nothing is kept: outside of notebooks, or where CONTRAST_KIT_PROGRESS is empty."""
-    name = os.environ.get("CONTRAST_KIT_PROGRESS", FILE * in_notebook())
+    name = os.environ.get("CONTRAST_KIT_PROGRESS", FILE if in_notebook() else "")
     return Path(name).expanduser() if name else None
 
 

@@ -86,8 +86,9 @@ class Table:
 def gradient_hint(name: str, gradient: Tensor | None, target: Tensor | None) -> str:
     """What is wrong with one gradient; "" where nothing is."""
     if target is None:
-        flows = gradient is not None and gradient.any()
-        return f"a gradient flows into {name}: detach it." * bool(flows)
+        if gradient is not None and gradient.any():
+            return f"a gradient flows into {name}: detach it."
+        return ""
     if gradient is None:
         return f"no gradient reaches {name}: is it detached?"
     if gradient.isnan().any():
@@ -134,7 +135,7 @@ def shown(value: Any) -> str:
 
 def filled(hint: str, value: Any) -> str:
     """A hint with the answer's value and shape in it."""
-    return hint.replace("{said}", shown(value)).replace("{shape}", str(shape_of(value)))
+    return hint.replace("{value}", shown(value)).replace("{shape}", str(shape_of(value)))
 
 
 def draw(*shape: int, seed: int = 0) -> Tensor:

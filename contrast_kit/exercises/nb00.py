@@ -26,7 +26,7 @@ def guess(B):
         "Natural logarithms: math.log, not math.log2.": log2(B),
         "0 is the loss of perfect knowledge: the partner with probability 1.": 0.0,
     }
-    otherwise = f"For B = {B} it gives {{said}}. What is the probability of each candidate, if all look alike?"
+    otherwise = f"For B = {B} it gives {{value}}. What is the probability of each candidate, if all look alike?"
     return log(B), mistakes, otherwise
 
 
@@ -40,10 +40,10 @@ def cosines(a, b):
     right = ck.losses.cosine_matrix(a, b)
     mistakes = {
         "One number per row: you compared each a[i] with its own b[i]. Compare it with every b[j]: [B, B].": (
-            lambda said: shape_of(said) == [len(a)]
+            lambda value: shape_of(value) == [len(a)]
         ),
         "That is [D, D]: the transpose stands on the other side, a @ b.T.": (
-            lambda said: shape_of(said) == [a.shape[1], a.shape[1]]
+            lambda value: shape_of(value) == [a.shape[1], a.shape[1]]
         ),
         "Rows and columns are exchanged: row i belongs to a[i].": right.T,
         "Those are dot products. Divide each vector by its length first: cosines lie between -1 and 1.": a @ b.T,
@@ -90,5 +90,5 @@ def found(similarity):
         "That is the share of rows that do *not* find their partner.": 1 - right,
         TAKE_NOTHING_OUT: share(similarity - 9 * torch.eye(N)),
     }
-    otherwise = f"Of {N} rows {right * N:.0f} have their largest entry on the diagonal, and it gives {{said}}."
+    otherwise = f"Of {N} rows {right * N:.0f} have their largest entry on the diagonal, and it gives {{value}}."
     return right, mistakes, otherwise

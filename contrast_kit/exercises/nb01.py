@@ -83,7 +83,7 @@ def labels(ids, masked, mask_id):
             ids[masked.input_ids != ids]
         ),
         "One id for each token of the batch. The loss is taken at selected places only: [M] ids, ids[where].": (
-            lambda said: said.shape == ids.shape
+            lambda value: value.shape == ids.shape
         ),
     }
     return right, mistakes, f"Expected the {len(right)} original ids at masked.selected, got shape {{shape}}."
@@ -104,7 +104,7 @@ def twice(p):
         "That is selected in the first and *not* in the second. Asked: in both.": p * (1 - p),
         "Nothing keeps the second draw away from the first; only *complementary* masks do that.": 0.0,
     }
-    otherwise = f"At p = {p} it gives {{said}}. Two independent events of probability p: how likely are both?"
+    otherwise = f"At p = {p} it gives {{value}}. Two independent events of probability p: how likely are both?"
     return p * p, mistakes, otherwise
 
 
@@ -171,5 +171,5 @@ def rate(p_m, p_c):
         "That is the share of free words, view 1's rate at p_c = 1. Of these, p_c are selected.": 1 - p_m,
         "That is the share that *no* view hides. Asked: what view 1 selects.": (1 - p_m) * (1 - p_c),
     }
-    otherwise = f"At ({p_m}, {p_c}) it gives {{said}}. First: is the word free? Then: is it selected?"
+    otherwise = f"At ({p_m}, {p_c}) it gives {{value}}. First: is the word free? Then: is it selected?"
     return p_c * (1 - p_m), mistakes, otherwise

@@ -12,7 +12,7 @@ from contrast_kit.exercises._frame import exercise, table
 from contrast_kit.exercises._table import NOT_FINITE, OVER_THE_BATCH, shape_of, vectors
 
 INF = torch.inf
-LOSS_IS = "Your loss is {said}. Does an exponential overflow, or a -inf meet a 0?"
+LOSS_IS = "Your loss is {value}. Does an exponential overflow, or a -inf meet a 0?"
 WITHOUT_EITHER = "overflows, e^-2000 is 0. Can you get the loss without either? Try logsumexp."
 
 
@@ -22,11 +22,11 @@ WITHOUT_EITHER = "overflows, e^-2000 is 0. Can you get the loss without either? 
     cases=[(torch.tensor([1.6, -0.8, 0.5, 2.0]).double(), 2)],
     shape="Return one number, the loss of the row; yours has shape {shape}.",
     further={  # a cosine of 1 at tau = 0.0005
-        f"Right, but for the scores 2000 and 1990 it gives {{said}}, not 10.000045: e^2000 {WITHOUT_EITHER}": (
+        f"Right, but for the scores 2000 and 1990 it gives {{value}}, not 10.000045: e^2000 {WITHOUT_EITHER}": (
             torch.tensor([2000.0, 1990.0]).double(),
             1,
         ),
-        f"Right, but for the scores 2000 and 0 it gives {{said}}, not 2000: e^2000 {WITHOUT_EITHER}": (
+        f"Right, but for the scores 2000 and 0 it gives {{value}}, not 2000: e^2000 {WITHOUT_EITHER}": (
             torch.tensor([2000.0, 0.0]).double(),
             1,
         ),
@@ -250,7 +250,7 @@ def weight(hard, easy, tau):
         "And the other one? Divide by its exponential; Z cancels.": exp(hard / tau),
         "You divided by τ twice.": exp(difference / tau**2),
     }
-    case = f"For hard = {hard}, easy = {easy} and τ = {tau} it gives {{said}}."
+    case = f"For hard = {hard}, easy = {easy} and τ = {tau} it gives {{value}}."
     otherwise = f"{case} Each weight is e^{{cosine/τ}} / Z with the same Z. Divide one by the other."
     return exp(difference / tau), mistakes, otherwise
 
@@ -273,7 +273,7 @@ def left_out(ids):
     right = (same & ~partner) | itself
     mistakes = {
         "Both views ask, and both are candidates: [2B, 2B] = [8, 8], not [B, B]. Try ids.repeat(2).": (
-            lambda said: shape_of(said) == [b, b]
+            lambda value: shape_of(value) == [b, b]
         ),
         "Your mask leaves the positives out as well: an anchor's own partner must stay.": same,
         "And the anchor itself: it is no candidate of its own.": same & ~itself & ~partner,
@@ -304,5 +304,5 @@ def first_loss(loss):
         "The anchor is missing among the candidates: add it, do not take one away.": (exp(loss) - 1) / 2,
         "Natural logarithms: e to the loss, not 2 to the loss.": [2 ** (loss - 1), (2**loss + 1) / 2],
     }
-    case = f"For a batch of {right:.0f} the log begins at {loss:.2f}, yours says {{said}}."
+    case = f"For a batch of {right:.0f} the log begins at {loss:.2f}, yours says {{value}}."
     return right, mistakes, f"{case} Each of 2B − 1 has an equal share."

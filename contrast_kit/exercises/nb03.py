@@ -22,7 +22,7 @@ def alignment(cosine):
         "That is a distance; alignment (with its power 2) is the mean *squared* distance.": sqrt(right),
         "That is the mean cosine itself; alignment is a distance, and 0 when the cosine is 1.": cosine,
     }
-    otherwise = f"At a mean cosine of {cosine} it gives {{said}}. Expand ‖u − v‖² for two vectors of length 1."
+    otherwise = f"At a mean cosine of {cosine} it gives {{value}}. Expand ‖u − v‖² for two vectors of length 1."
     return right, mistakes, otherwise
 
 
@@ -77,7 +77,7 @@ def cone(shared, own):
         "`shared` and `own` are squared lengths already: do not square them again.": shared**2 / (shared**2 + own**2),
         "The own parts are at right angles: their product is 0, it is not taken away.": (shared - own) / (shared + own),
     }
-    case = f"At shared = {shared} and own = {own} it gives {{said}}."
+    case = f"At shared = {shared} and own = {own} it gives {{value}}."
     return right, mistakes, f"{case} Which parts meet in (c + a)·(c + b), and how long is c + a?"
 
 

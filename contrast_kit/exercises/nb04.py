@@ -24,7 +24,7 @@ def token_loss(h, x, original):
     right = -log_p.mean()
     mistakes = {
         "That is one loss a position, [M]. The loss of the batch is their mean: one number.": (
-            lambda said: shape_of(said) == [len(h)]
+            lambda value: shape_of(value) == [len(h)]
         ),
         "The minus is missing: a loss is -log p, and log p is below 0.": -right,
         "That is the sum over the positions. A batch with more masks would weigh more: take the mean.": -log_p.sum(),
@@ -46,7 +46,7 @@ def token_loss(h, x, original):
         ),
         "That is in bits. The kit's losses are in nats: the natural logarithm.": right / log(2),
     }
-    case = f"Expected {right:.4f} in our test, got {{said}}."
+    case = f"Expected {right:.4f} in our test, got {{value}}."
     otherwise = f"{case} Who competes at one position, which of them is right there, and what is -log p of that one?"
     return right, mistakes, otherwise
 
@@ -83,7 +83,7 @@ def sequence_mean(terms, rows):
         ],
     }
     case = f"For terms {terms.tolist()} in texts {rows.tolist()}"
-    return right, mistakes, f"{case} expected {right:.4f}, got {{said}}."
+    return right, mistakes, f"{case} expected {right:.4f}, got {{value}}."
 
 
 @table(
@@ -112,7 +112,7 @@ def floor(counts):
         "That is the total over all words of the text; the loss is per word: weigh by p.": entropy * counts.sum(),
         "That is the loss at the commonest word. Average over all, each as often as it occurs.": -p.max().log(),
     }
-    otherwise = f"For counts {counts.tolist()} expected {entropy:.4f}, got {{said}}: -sum of p log p."
+    otherwise = f"For counts {counts.tolist()} expected {entropy:.4f}, got {{value}}: -sum of p log p."
     return entropy, mistakes, otherwise
 
 
@@ -127,11 +127,13 @@ def never(p, epochs):
     dynamic = (1 - p) ** epochs
     static = 1 - p
 
-    def first_is(*values):
-        return lambda said: any(equals(said[0], value, 1e-4) for value in values)
+    def first_is(*shares):
+        return lambda value: any(equals(value[0], share, 1e-4) for share in shares)
 
     mistakes = {
-        "Return two numbers: (share with dynamic masks, share with static masks).": lambda said: shape_of(said) != [2],
+        "Return two numbers: (share with dynamic masks, share with static masks).": lambda value: (
+            shape_of(value) != [2]
+        ),
         "The two are exchanged: (dynamic, static).": (static, dynamic),
         "Dynamic: that is the share selected at least once. Asked: never.": first_is(1 - dynamic),
         "Dynamic: p to the power of E is the share selected in *every* epoch. Asked: in none.": first_is(p**epochs),

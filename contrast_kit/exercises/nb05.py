@@ -22,7 +22,7 @@ def hidden_share(p_m, p_c):
         "That is what the two copies hide together. Asked: T1 alone.": p_m + p_c * (1 - p_m),
         "That is the share that *neither* copy hides. Asked: what T1 hides.": (1 - p_m) * (1 - p_c),
     }
-    case = f"At ({p_m}, {p_c}) it gives {{said}}."
+    case = f"At ({p_m}, {p_c}) it gives {{value}}."
     return p_c * (1 - p_m), mistakes, f"{case} Which tokens may T1 select at all? With which probability each?"
 
 
@@ -71,9 +71,9 @@ def info_nce(h0, h1, tau):
 )
 def simsiam(z0, h0, z1, h1):
     """Eq. 9 with eq. 11 inside."""
-    one = cosine_similarity(z0, h1)
-    other = cosine_similarity(z1, h0)
-    crossed = one + other
+    towards = cosine_similarity(z0, h1)
+    back = cosine_similarity(z1, h0)
+    crossed = towards + back
     straight = cosine_similarity(z0, h0) + cosine_similarity(z1, h1)
     mistakes = {
         "The sign in the exponent: closer must mean a *smaller* loss.": (crossed / 2).exp().mean(),
@@ -81,7 +81,7 @@ def simsiam(z0, h0, z1, h1):
         "First exp for each sentence, then the mean: eq. 9 has the sum outside.": (-crossed.mean() / 2).exp(),
         "That is SimSiam's own loss; CMLM wraps it in an exponential.": -crossed.mean() / 2,
         "Each prediction points at the *other* copy: z0 with h1, z1 with h0.": (-straight / 2).exp().mean(),
-        "Only one direction; eq. 9 takes both.": [(-one).exp().mean(), (-other).exp().mean()],
+        "Only one direction; eq. 9 takes both.": [(-towards).exp().mean(), (-back).exp().mean()],
     }
     otherwise = "Two cosines per sentence, half their sum, exp of minus that, mean over sentences."
     return ck.losses.simsiam(z0, h0, z1, h1), mistakes, otherwise

@@ -29,15 +29,15 @@ def labels(corrupted, original, selected):
     """The labels y [B, T] of p_copy, from X^MLM, X^orig and the masked positions."""
     right = corrupted == original
 
-    def no_labels(said):
-        return shape_of(said) == [1, 6] and not set(torch.as_tensor(said).flatten().tolist()) <= {0, 1}
+    def no_labels(value):
+        return shape_of(value) == [1, 6] and not set(torch.as_tensor(value).flatten().tolist()) <= {0, 1}
 
     mistakes = {
         "That is 'was not masked'. Where the sample *is* the original, y = 1 too (eq. 2).": ~selected,
         "That is 'was masked'. y asks whether the token that stands there is the original.": selected,
         "The polarity: y = 1 for *original, copy it* (ELECTRA's code: 1 = replaced).": ~right,
         "L_copy runs over *all* tokens, also those that no mask touched.": selected & right,
-        "A label is True or False, or 1 or 0; yours are {said}.": no_labels,
+        "A label is True or False, or 1 or 0; yours are {value}.": no_labels,
     }
     return right, mistakes, "Compare what the main model reads with the original, token by token."
 
@@ -54,8 +54,8 @@ def p_lm(logits, copying, corrupted):
     q = logits.softmax(-1)  # [N, V]
     here = one_hot(corrupted, logits.shape[1])  # [N, V]
 
-    def sums_to_another(said):
-        return shape_of(said) == [8, 5] and (said.sum(1) - 1).abs().max() > 1e-4
+    def sums_to_another(value):
+        return shape_of(value) == [8, 5] and (value.sum(1) - 1).abs().max() > 1e-4
 
     mistakes = {
         "That is the softmax alone. Where is copying?": q,
@@ -109,5 +109,5 @@ def negatives(N):
         "2N is all of B. Take away the anchor itself and its partner.": 2 * N,
         "N is the number of texts; each gives two sequences.": N,
     }
-    otherwise = f"For N = {N} texts you say {{said}}: B \\ {{(X, X⁺)}} has how many members?"
+    otherwise = f"For N = {N} texts you say {{value}}: B \\ {{(X, X⁺)}} has how many members?"
     return 2 * N - 2, mistakes, otherwise

@@ -86,7 +86,7 @@ def denominator(n, Q):
         "The queue is *added* to the batch's own negatives; it does not replace them.": [Q, Q + 1, max(2 * n - 1, Q)],
         "That counts both directions; each anchor has its own denominator.": 4 * n - 2 + Q,
     }
-    case = f"For {n} texts and a queue of {Q} it gives {{said}}."
+    case = f"For {n} texts and a queue of {Q} it gives {{value}}."
     return right, mistakes, f"{case} Count: all ŝ_j, all s_j but s_i, and the queue."
 
 
@@ -146,7 +146,7 @@ def push(queue, new, capacity):
     right = (queue + new)[-capacity:]
     case = f"For {queue} with {new} coming in and room for {capacity}"
     mistakes = {
-        "Return a list, the oldest first.": lambda said: not isinstance(said, list | tuple),
+        "Return a list, the oldest first.": lambda value: not isinstance(value, list | tuple),
         f"{case} you keep more: the oldest must leave once the capacity is reached.": tuple(queue + new),
         f"{case} you keep the oldest and turn the newest away: it is the other way round.": (
             tuple((queue + new)[:capacity])
@@ -157,4 +157,4 @@ def push(queue, new, capacity):
         ],
         f"{case} you empty the queue at every step: the older ones stay while there is room.": tuple(new[-capacity:]),
     }
-    return right, mistakes, f"{case} the queue should be {right}, not {{said}}."
+    return right, mistakes, f"{case} the queue should be {right}, not {{value}}."

@@ -30,11 +30,11 @@ def _by_sorting(answer):
     similar = [_Counted(x / 997) for x in range(300)]
     random = [_Counted(x / 991) for x in range(300)]
     _Counted.comparisons = 0
-    said = answer(similar, random)
+    value = answer(similar, random)
     if _Counted.comparisons > 300 * 300 / 2:
         count = f"{_Counted.comparisons:,}"
         return f"Right, but with {count} comparisons for 300 and 300 pairs. What does one sort tell you?"
-    if not equals(said, auc(similar, random)[0]):
+    if not equals(value, auc(similar, random)[0]):
         return "Right for 6 and 3 pairs, not for 300 and 300: does it hold one of our numbers?"
     return None
 
@@ -161,5 +161,5 @@ def share(share):
             min(share, 1 - share)
         ),
     }
-    case = f"At a share of {share} it gives {{said}}. At every token you say the same probability: which one?"
+    case = f"At a share of {share} it gives {{value}}. At every token you say the same probability: which one?"
     return right, mistakes, f"{case} What does that cost at a replaced token, and at another?"

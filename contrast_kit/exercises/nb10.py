@@ -73,7 +73,7 @@ def top(validation, test, k):
         "That is the median of the k; return their mean.": np.median(best),
         "That is the sum of the k; return their mean.": best.sum(),
     }
-    otherwise = f"For k = {k} it gives {{said}}. Which runs are kept, and which of their scores?"
+    otherwise = f"For k = {k} it gives {{value}}. Which runs are kept, and which of their scores?"
     return best.mean(), mistakes, otherwise
 
 
@@ -89,7 +89,7 @@ def _runs(draws, seeds):
     cases=[(_runs(5, 3),)],
     shape="Return one number, half of the width; yours has shape {shape}.",
     further={
-        "Right for five draws, but for eight draws of two seeds it gives {said}: √n and the degrees of freedom come "
+        "Right for five draws, but for eight draws of two seeds it gives {value}: √n and the degrees of freedom come "
         "from the number of draws in `runs`.": (_runs(8, 2),),
     },
 )
@@ -199,5 +199,5 @@ def luck(k, n):
         "A 95 % interval *holds* the truth in 95 of 100 cases. It misses it in 5.": _at_least(k, n, 0.95),
         "Zero may lie to the left of the interval or to the right: 2.5 % each.": _at_least(k, n, 0.025),
     }
-    case = f"For k = {k} and n = {n} it gives {{said}}. Each interval excludes zero with probability 0.05."
+    case = f"For k = {k} and n = {n} it gives {{value}}. Each interval excludes zero with probability 0.05."
     return right, mistakes, f"{case} Add up k of them, k + 1 of them, and so on."

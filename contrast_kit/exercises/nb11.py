@@ -31,7 +31,7 @@ def negatives(batch, accumulate, processes):
         "That is the symmetric form (NT-Xent). InfoNCE has the candidates of one view only.": 2 * (batch - 1),
         "Those are NT-Xent's candidates, of both views and with the positive.": 2 * batch - 1,
     }
-    case = f"For batches of {batch}, {accumulate} accumulated, on {processes} processes you say {{said}}."
+    case = f"For batches of {batch}, {accumulate} accumulated, on {processes} processes you say {{value}}."
     return batch - 1, mistakes, f"{case} Which texts stand in one row of the cosine matrix?"
 
 
@@ -62,10 +62,11 @@ class _Watched(nn.Module):
         self.most_alive = max(self.most_alive, sum(self.alive.values()))
         return v
 
-    def gradient(self) -> Tensor:
-        """All gradients in one vector; NaN where none has arrived."""
-        grads = [p.grad for p in self.parameters() if p.grad is not None]
-        return torch.cat([torch.full((1,), torch.nan), *map(torch.flatten, grads)])[bool(grads) :]
+    def gradient(self) -> Tensor | None:
+        """All gradients in one vector; None where one has not arrived."""
+        if any(p.grad is None for p in self.parameters()):
+            return None
+        return torch.cat([p.grad.flatten() for p in self.parameters()])
 
 
 def _contrast(v: Tensor) -> Tensor:
@@ -89,7 +90,7 @@ def cached(answer):
     with contextlib.suppress(ReturnedNone):  # what counts are the gradients
         answer(encode, _contrast, x, size)
     gradient = encode.gradient()
-    if gradient.isnan().any():
+    if gradient is None:
         return "No gradient has reached the encoder's parameters: chunk by chunk, encode(chunk).backward(…)."
     if encode.longest_call > size:
         return (
@@ -125,7 +126,7 @@ def smallest_tau(largest):
         "The exponential is that of e: take the natural logarithm.": [1 / math.log10(largest), 1 / math.log2(largest)],
         "The exponential stands between: e^(1/τ) = largest.": 1 / largest,
     }
-    case = f"For a largest number of {largest:.5g} it gives {{said}}. The largest cosine is 1:"
+    case = f"For a largest number of {largest:.5g} it gives {{value}}. The largest cosine is 1:"
     return 1 / math.log(largest), mistakes, f"{case} solve e^(1/τ) = largest for τ."
 
 
@@ -170,8 +171,8 @@ PIECES = [torch.tensor([0.1, -0.4]), torch.tensor([1.2, 0.3, -2.0]), torch.tenso
     cases=[(PIECES,)],
     shape="Return one number, the logarithm of one sum; yours has shape {shape}.",
     further={
-        "Right for small scores, but for larger ones it gives {said}. e^480 is infinite: subtract the largest score so "
-        "far first, and rescale the old sum when a larger maximum comes.": ([400 * piece for piece in PIECES],),
+        "Right for small scores, but for larger ones it gives {value}. e^480 is infinite: subtract the largest score "
+        "so far first, and rescale the old sum when a larger maximum comes.": ([400 * piece for piece in PIECES],),
         "Right, but not for scores near -800, where e^s is 0: what is the largest score before the first piece?": (
             [piece - 800 for piece in PIECES],
         ),

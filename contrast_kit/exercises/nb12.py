@@ -24,7 +24,7 @@ def second_rate(p_m, share):
         "Shares of different wholes do not add.": share + p_m,
         "That is the share of the free tokens that view 1 leaves alone.": 1 - right,
     }
-    case = f"At p_m = {p_m} and share = {share} it gives {{said}}."
+    case = f"At p_m = {p_m} and share = {share} it gives {{value}}."
     return right, mistakes, f"{case} Which share of all is selected at p_c? Solve for p_c."
 
 
@@ -69,7 +69,7 @@ def search(query, vectors, k):
     distances = (vectors - query).norm(dim=1)
     best = cosines.topk(k)
     mistakes = {
-        "`topk` gives values and indices: return the indices.": lambda said: isinstance(said, tuple),
+        "`topk` gives values and indices: return the indices.": lambda value: isinstance(value, tuple),
         "Long vectors win in your search: divide by the lengths first.": (vectors @ query).topk(k).indices,
         "These are the nearest by distance, which sees lengths, too.": distances.topk(k, largest=False).indices,
         "These are the farthest: the highest cosines are asked for.": cosines.topk(k, largest=False).indices,

@@ -27,7 +27,7 @@ def vqa_accuracy(n):
         "A mean over the ten subsets: divide by 10.": 10 * right,
         "In each subset at most 1: the minimum is taken before the mean.": (n * (n - 1) + (10 - n) * n) / 30,
     }
-    case = f"For n = {n} it gives {{said}}."
+    case = f"For n = {n} it gives {{value}}."
     return right, mistakes, f"{case} Leave out each of the ten: how many of the n are left, and how often?"
 
 
@@ -62,7 +62,7 @@ def wrong_texts(image_id, true_of):
     cases=[(draw(3, 4), torch.tensor([[1.0, 0.3, 0, 0], [0, 0.9, 0.6, 0], [0, 0, 0, 1.0]]).double())],
     shape="Return one number, the mean over questions; yours has shape {shape}.",
     further={
-        "Right, but for logits of 1000 and -1000 it gives {said}, not 1300: σ is 1 or 0 there, and the log of that is "
+        "Right, but for logits of 1000 and -1000 it gives {value}, not 1300: σ is 1 or 0 there, and the log of that is "
         "0 or -inf. Can you get log σ without σ? Try logsigmoid, or `binary_cross_entropy_with_logits`.": (
             torch.tensor([[1000.0, -1000.0]]).double(),
             torch.tensor([[0.3, 0.6]]).double(),  # 0.7 · 1000 + 0.6 · 1000
@@ -131,6 +131,6 @@ def consistency(right, sentences):
         ),
         "Divide by the number of different sentences, not of pairs.": consistent * n / len(right),
     }
-    case = f"For right = {right} and sentences = {sentences} it gives {{said}}."
+    case = f"For right = {right} and sentences = {sentences} it gives {{value}}."
     otherwise = f"{case} For each different sentence: are all its pairs right? Then the mean."
     return consistent, mistakes, otherwise
