@@ -374,6 +374,18 @@ def test_autocast_does_not_lower_the_similarities():
 # --- independent witnesses ------------------------------------------------------------------------------
 
 
+def test_agrees_with_pytorch_metric_learning():
+    """Its NTXentLoss over 2B labelled vectors averages over all positive pairs, here 2B; SupConLoss over anchors."""
+    pml = pytest.importorskip("pytorch_metric_learning.losses")
+    a, b = vectors(2, 6, 8)
+    both, partners = torch.cat([a, b]), torch.arange(6).repeat(2)
+    x, labels = vectors(10, 8, seed=4), torch.arange(10) % 3
+    for tau in (0.07, 0.5):
+        assert torch.allclose(nt_xent(a, b, tau), pml.NTXentLoss(temperature=tau)(both, partners), atol=1e-10)
+        theirs = pml.SupConLoss(temperature=tau)(x, labels)
+        assert torch.allclose(sup_con(x, labels, tau, reduction="mean_valid"), theirs, atol=1e-10)
+
+
 def test_sup_con_is_read_in_nine_calls():
     x, labels, calls = vectors(8, 4), torch.arange(8) // 2, []
 
