@@ -10,7 +10,7 @@ import torch
 
 import contrast_kit as ck
 from contrast_kit.data import Regions, scenes
-from contrast_kit.data.scenes import ask, compose, programs, statements, tables
+from contrast_kit.data.scenes import ask, compose, draw, programs, statements, tables
 from contrast_kit.data.scenes.detector import (
     detect,
     train_detector,
@@ -406,6 +406,14 @@ def test_the_tag_shows_the_price_in_the_handwriting_of_the_split(monkeypatch):
         tags = [ink[:, x : x + 8] for x in range(CELL_W - 8)]
         near = {n: min(np.abs(tag - image).mean() for tag in tags for image in digits(False)[n]) for n in range(2, 10)}
         assert min(near, key=near.get) == price
+    sides, plain = [], digits
+    monkeypatch.setattr(draw, "digits", lambda train: sides.append(train) or plain(train))
+    for number in (0, 4000):
+        scenes.picture(scenes.scene(number))
+        assert set(sides) == {number < 4000}
+        sides.clear()
+    train_detector(scenes=3, epochs=1)
+    assert set(sides) == {True}
 
 
 def test_noise_and_seed_reach_the_detector():

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from contrast_kit._util import choose
 from contrast_kit.exercises._answer import Answer, AnswerFailed, NotYet, ReturnedNone, crash, wrong_kind
-from contrast_kit.exercises._progress import note
+from contrast_kit.exercises._progress import Progress, known, note
 from contrast_kit.exercises._table import Rows, Table
 from contrast_kit.exercises._verdict import Verdict, show
 
@@ -140,3 +140,20 @@ def check(name: str, answer: Any) -> None:
     if verdict.right is not None:
         note(name, verdict.right)
     show(verdict)
+
+
+def progress() -> Progress:
+    """Which exercises of the course are done, in this notebook or another, today or earlier.
+
+    `check` notes each try in a notebook: in `.exercises.json`, in the folder in which the notebook runs. Delete that
+    file to begin anew; CONTRAST_KIT_PROGRESS names another file; if it is empty, none is kept. Where the file cannot be
+    written, what this kernel has seen counts.
+
+    Returns a `Progress`: shown by Jupyter as a table, printed as text; its `states` are data.
+
+    >>> import contrast_kit as ck
+    >>> ck.exercises.progress().states["01.rate"] is None  # nobody has tried it here
+    True
+    """
+    states = known()
+    return Progress({name: states.get(name) for name in names()})

@@ -85,25 +85,6 @@ class Progress:
         return [(_title(number), list(exercises)) for number, exercises in groups]
 
 
-def progress() -> Progress:
-    """Which exercises of the course are done, in this notebook or another, today or earlier.
-
-    `check` notes each try in a notebook: in `.exercises.json`, in the folder in which the notebook runs. Delete that
-    file to begin anew; CONTRAST_KIT_PROGRESS names another file; if it is empty, none is kept. Where the file cannot be
-    written, what this kernel has seen counts.
-
-    Returns a `Progress`: shown by Jupyter as a table, printed as text; its `states` are data.
-
-    >>> import contrast_kit as ck
-    >>> ck.exercises.progress().states["01.rate"] is None  # nobody has tried it here
-    True
-    """
-    from contrast_kit.exercises._frame import names
-
-    states = known()
-    return Progress({name: states.get(name) for name in names()})
-
-
 def _title(number: str) -> str:
     """The notebook's name in words, such as "01 masking"; its number alone where it is not there."""
     files = sorted(shipped("notebooks").glob(f"{number}_*.ipynb"))
