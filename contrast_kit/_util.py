@@ -36,7 +36,10 @@ def warn(message: str) -> None:
     """Warn at the reader's line that called the kit, however deep inside the kit the cause was found."""
     level = 1
     frame = sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in NOT_THE_READERS:
+    while (
+        frame.f_back is not None
+        and frame.f_globals.get("__name__", "").split(".")[0] in NOT_THE_READERS
+    ):
         frame = frame.f_back
         level += 1
     warnings.warn(message, UserWarning, stacklevel=level)

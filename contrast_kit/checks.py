@@ -15,7 +15,9 @@ from torch import Tensor
 
 from contrast_kit._util import meant, shown
 
-_reads_values: ContextVar[bool] = ContextVar("reads_values", default=True)  # each thread has its own
+_reads_values: ContextVar[bool] = ContextVar(
+    "reads_values", default=True
+)  # each thread has its own
 
 
 class NotFiniteError(ValueError):
@@ -42,7 +44,9 @@ def is_traced(x: Tensor) -> bool:
 
 def reads(x: Tensor) -> bool:
     """Whether a check reads the values of x: not where they are traced (`is_traced`), nor inside `unchecked`."""
-    traced = x.is_meta or torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+    traced = (
+        x.is_meta or torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+    )
     return not traced and _reads_values.get()
 
 
@@ -59,7 +63,9 @@ def vectors(x: Tensor, name: str, at_least: int = 1) -> Tensor:
     x = floats(x, name)
     if x.dim() != 2 or not x.shape[1] or len(x) < at_least:
         least = "one row" if at_least == 1 else f"{at_least} rows"
-        raise ValueError(f"{name} must be [N, D], one vector a row, with at least {least}, got shape {list(x.shape)}.")
+        raise ValueError(
+            f"{name} must be [N, D], one vector a row, with at least {least}, got shape {list(x.shape)}."
+        )
     return x
 
 
@@ -107,7 +113,9 @@ def pair(x: Tensor, y: Tensor, x_name: str, y_name: str) -> None:
     """Two sets of vectors that pair up row by row, [B, D] each."""
     if vectors(x, x_name).shape != vectors(y, y_name).shape:
         shapes = f"{list(x.shape)} and {list(y.shape)}"
-        raise ValueError(f"{x_name} and {y_name} must have one shape [B, D], row b of each a pair, got {shapes}.")
+        raise ValueError(
+            f"{x_name} and {y_name} must have one shape [B, D], row b of each a pair, got {shapes}."
+        )
 
 
 def integers(x: Any, n: int | None, device: torch.device, name: str) -> Tensor:
@@ -127,10 +135,14 @@ def classes(x: Tensor, n: int, device: torch.device, name: str) -> Tensor:
     """One class for each of n rows, [n]; −1, which marks a row without a label, is refused."""
     x = torch.as_tensor(x, device=device)
     if x.shape != (n,) or x.is_floating_point():
-        raise ValueError(f"{name} must be integers, one for each of {n} rows, got {x.dtype} {list(x.shape)}.")
+        raise ValueError(
+            f"{name} must be integers, one for each of {n} rows, got {x.dtype} {list(x.shape)}."
+        )
     if reads(x) and (x < 0).any():
         row = int((x < 0).nonzero()[0])
-        raise ValueError(f"{name} hold {int(x[row])} in row {row}, which marks an unlabeled text: leave such rows out.")
+        raise ValueError(
+            f"{name} hold {int(x[row])} in row {row}, which marks an unlabeled text: leave such rows out."
+        )
     return x
 
 
@@ -143,7 +155,9 @@ def finite(total: Tensor, loss: str) -> None:
         )
 
 
-def reduce(terms: Tensor, reduction: str, count: Tensor | int | None = None, others: tuple = ()) -> Tensor:
+def reduce(
+    terms: Tensor, reduction: str, count: Tensor | int | None = None, others: tuple = ()
+) -> Tensor:
     """Terms reduced to a number, or as they are. "mean" divides by `count` (default: all) and is 0 if that is 0."""
     if isinstance(reduction, str) and reduction == "mean":
         count = len(terms) if count is None else torch.as_tensor(count).clamp(min=1)
@@ -160,13 +174,17 @@ def reduce(terms: Tensor, reduction: str, count: Tensor | int | None = None, oth
 def temperature(tau: float | Tensor) -> None:
     """A number above 0, such that 1/τ and the scores divided by it stay finite in float32."""
     if not 1e-18 <= tau <= 1e18:  # NaN is refused too
-        raise ValueError(f"tau is a temperature and must be a number > 0 (1e-18 to 1e18), got {shown(tau)}.")
+        raise ValueError(
+            f"tau is a temperature and must be a number > 0 (1e-18 to 1e18), got {shown(tau)}."
+        )
 
 
 def probability(name: str, value: Any) -> None:
     """A number from 0 to 1."""
     if not is_number(value) or not 0 <= value <= 1:
-        raise ValueError(f"{name} is a probability and must lie between 0 and 1, got {shown(value)}.")
+        raise ValueError(
+            f"{name} is a probability and must lie between 0 and 1, got {shown(value)}."
+        )
 
 
 def is_number(value: Any) -> bool:
@@ -233,7 +251,11 @@ def _options(hint: Any) -> tuple:
     """The alternatives of an annotation: `float | None` has two, `Literal` and `Annotated` are one each."""
     if get_origin(hint) in (Literal, Annotated):
         return (hint,)
-    return get_args(hint) if type(hint).__name__ in ("UnionType", "Union", "_UnionGenericAlias") else (hint,)
+    return (
+        get_args(hint)
+        if type(hint).__name__ in ("UnionType", "Union", "_UnionGenericAlias")
+        else (hint,)
+    )
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -242,7 +264,11 @@ def _fits(value: Any, hint: Any) -> bool:
     if get_origin(hint) is Annotated:
         limits = get_args(hint)[1]
         kind = Integral if limits.whole else Real
-        return isinstance(value, kind) and not isinstance(value, bool) and limits.least <= value <= limits.most
+        return (
+            isinstance(value, kind)
+            and not isinstance(value, bool)
+            and limits.least <= value <= limits.most
+        )
     if hint is float:
         return is_number(value)
     return isinstance(value, hint) if isinstance(hint, type) else True

@@ -20,7 +20,9 @@ from contrast_kit.fast import vocabulary
 REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
 real_data = pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")
 
-LONGEST = "data_toyshop objectives_coco_lm processes odd_calls main benchmarks faults training pretended"
+LONGEST = (
+    "data_toyshop objectives_coco_lm processes odd_calls main benchmarks faults training pretended"
+)
 LONGEST += " planning examples"
 
 

@@ -21,7 +21,9 @@ from pathlib import Path
 
 import torch
 
-torch.set_num_threads(1)  # before anything is computed: a copy cannot use threads that were started here
+torch.set_num_threads(
+    1
+)  # before anything is computed: a copy cannot use threads that were started here
 
 from conftest import make_encoder  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
@@ -111,7 +113,12 @@ def kills(count, expected, duration, seed=0):
             assert answer.read_text() == expected, f"run {runs} ended with other weights"
             assert len(checkpoint.checkpoints(folder)) == 2 and not any(folder.glob(".step-*"))
             shutil.rmtree(folder)
-    return {"kills": killed, "amid saving": amid_saving, "runs": runs, "seconds": time.monotonic() - start}
+    return {
+        "kills": killed,
+        "amid saving": amid_saving,
+        "runs": runs,
+        "seconds": time.monotonic() - start,
+    }
 
 
 def between_checkpoints(expected):
@@ -123,7 +130,9 @@ def between_checkpoints(expected):
 
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place, "run")
-        child = copy_of_this_process(lambda: train(folder, strike, save_every=3), Path(place, "answer"))
+        child = copy_of_this_process(
+            lambda: train(folder, strike, save_every=3), Path(place, "answer")
+        )
         assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
         look(folder)
         last = checkpoint.checkpoints(folder)[-1].name
@@ -145,12 +154,16 @@ def full_disk(expected):
             try:
                 return train(place / "run", callback=fill)
             finally:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+                resource.setrlimit(
+                    resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+                )
 
         assert ended(copy_of_this_process(work, place / "answer"), 60)
         said = (place / "answer").read_text()
         assert said.startswith("OSError: The checkpoint") and "could not be written" in said, said
-        assert said.endswith("the last good checkpoint is " + str(place / "run" / "step-00000002") + "."), said
+        assert said.endswith(
+            "the last good checkpoint is " + str(place / "run" / "step-00000002") + "."
+        ), said
         look(place / "run")
         assert train(place / "run") == expected
     return {"said": said}
@@ -193,11 +206,18 @@ def workers(world, folder, place, callback=None, others=False):
         old.unlink()
 
     def work(rank):
-        where = dict(WORLD_SIZE=world, RANK=rank, LOCAL_RANK=rank, MASTER_PORT=port, MASTER_ADDR="127.0.0.1")
-        os.environ.update({name: str(value) for name, value in where.items()}, ACCELERATE_USE_CPU="true")
+        where = dict(
+            WORLD_SIZE=world, RANK=rank, LOCAL_RANK=rank, MASTER_PORT=port, MASTER_ADDR="127.0.0.1"
+        )
+        os.environ.update(
+            {name: str(value) for name, value in where.items()}, ACCELERATE_USE_CPU="true"
+        )
         return train(folder, callback=callback)
 
-    copies = [copy_of_this_process(lambda r=rank: work(r), place / f"answer {rank}") for rank in range(world)]
+    copies = [
+        copy_of_this_process(lambda r=rank: work(r), place / f"answer {rank}")
+        for rank in range(world)
+    ]
     if not others:
         assert all(ended(child, 120) for child in copies)
         return [(place / f"answer {rank}").read_text() for rank in range(world)]
@@ -205,7 +225,9 @@ def workers(world, folder, place, callback=None, others=False):
         time.sleep(0.01)
     struck = time.monotonic()
     left = [rank for rank in range(world) if rank != 1]
-    assert all(ended(copies[rank], 60) for rank in left), "a worker still waits for the one that is gone"
+    assert all(ended(copies[rank], 60) for rank in left), (
+        "a worker still waits for the one that is gone"
+    )
     seconds = time.monotonic() - struck
     os.kill(copies[1], signal.SIGKILL)
     os.waitpid(copies[1], 0)

@@ -18,7 +18,9 @@ from typing import Any
 
 import pytest
 
-CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
+)
 FLAGS = [
     "--no-sandbox",  # containers run as root
     *("--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -35,7 +37,9 @@ SETTINGS = {
 MARKS = [
     pytest.mark.browser,
     pytest.mark.full,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found (on Debian: apt install chromium)"),
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="no Chromium found (on Debian: apt install chromium)"
+    ),
 ]
 
 
@@ -43,7 +47,10 @@ def notebook(*cells: str) -> dict[str, Any]:
     """A notebook of code cells, as it stands in a file."""
     blank = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
     kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
-    made = [blank | {"id": f"c{i}", "source": textwrap.dedent(cell).strip()} for i, cell in enumerate(cells)]
+    made = [
+        blank | {"id": f"c{i}", "source": textwrap.dedent(cell).strip()}
+        for i, cell in enumerate(cells)
+    ]
     return {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
 
 
@@ -79,8 +86,19 @@ def lab(home: Path) -> Iterator[str]:
     env = os.environ | {name: str(home / folder) for name, folder in own.items()}
     env.pop("MPLBACKEND", None)  # the kernel chooses its own, which shows figures in the page
     address = f"http://127.0.0.1:{(port := free_port())}"
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser"]
-    command += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token="]
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        "--allow-root",
+        "--expose-app-in-browser",
+    ]
+    command += [
+        f"--ServerApp.port={port}",
+        "--ServerApp.port_retries=0",
+        "--IdentityProvider.token=",
+    ]
     command += [f"--ServerApp.root_dir={home / 'notebooks'}"]
     log = home / "lab.log"
     with log.open("w") as out:
@@ -114,8 +132,12 @@ RUN = """() => {
     run();
 }"""
 CELLS = "() => jupyterapp.shell.currentWidget.content.widgets.map(cell => cell.model.toJSON())"
-HEIGHT = "() => document.querySelector('.jp-NotebookPanel .jp-WindowedPanel-inner')?.scrollHeight ?? 0"
-BROKEN = "() => [...document.querySelectorAll('.jp-OutputArea img')].filter(i => !i.naturalWidth).length"
+HEIGHT = (
+    "() => document.querySelector('.jp-NotebookPanel .jp-WindowedPanel-inner')?.scrollHeight ?? 0"
+)
+BROKEN = (
+    "() => [...document.querySelectorAll('.jp-OutputArea img')].filter(i => !i.naturalWidth).length"
+)
 
 # What one would see in the notebook's next cell.
 ASK = """async expression => {
@@ -130,14 +152,19 @@ def opened(address: str, chromium: Any, name: str) -> tuple[Any, list[str]]:
     """The notebook in a page, run from top to bottom, and what the page has complained of."""
     page = chromium.new_page(viewport={"width": 1300, "height": 1000})
     complaints = []
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console",
+        lambda message: complaints.append(message.text) if message.type == "error" else None,
+    )
     page.on("pageerror", lambda error: complaints.append(error.stack))
     page.goto(f"{address}/lab/tree/{name}?reset", timeout=1000 * SECONDS_TO_START)
     page.wait_for_function(IDLE, timeout=1000 * SECONDS_TO_START)
     page.evaluate(RUN)
     page.wait_for_function("() => window.allRun", timeout=1000 * SECONDS_TO_RUN)
     page.wait_for_function(IDLE, timeout=1000 * SECONDS_TO_START)
-    cells = [cell for cell in page.evaluate(CELLS) if cell["cell_type"] == "code" and cell["source"]]
+    cells = [
+        cell for cell in page.evaluate(CELLS) if cell["cell_type"] == "code" and cell["source"]
+    ]
     assert cells
     for cell in cells:
         source = "".join(cell["source"])[:80]

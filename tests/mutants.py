@@ -28,8 +28,20 @@ def copied(folder: Path) -> Path:
 def outcome(copy: Path, test: str) -> int:
     """What pytest returns for the tests of a file with these words in their names: 0 if they pass, 1 if one fails."""
     file, names = test.split(": ")
-    command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", f"tests/test_{file}.py", "-k", names]
-    return subprocess.run(command, cwd=copy, env=os.environ | {"PYTHONPATH": str(copy)}, capture_output=True).returncode
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-qx",
+        "-p",
+        "no:cacheprovider",
+        f"tests/test_{file}.py",
+        "-k",
+        names,
+    ]
+    return subprocess.run(
+        command, cwd=copy, env=os.environ | {"PYTHONPATH": str(copy)}, capture_output=True
+    ).returncode
 
 
 def fate(copy: Path, file: str, right: str, mistake: str, test: str) -> str:

@@ -32,7 +32,9 @@ def placed(objective):
     def with_places(batch, generator=None):
         first, answerable = torch.ones_like(batch["text_id"]), batch["maskable"].clone()
         answerable[:, 0] = True
-        return views(batch | {"start": first, "end": first + 2, "answerable": answerable}, generator)
+        return views(
+            batch | {"start": first, "end": first + 2, "answerable": answerable}, generator
+        )
 
     objective.views = with_places
     return objective
@@ -48,7 +50,11 @@ class Learns(ck.objectives.CMLM):
     def contrast(self, vectors, facts):
         h = [torch.nn.functional.normalize(vectors[name]["h"], dim=1) for name in ("T0", "T1")]
         logits = h[0] @ h[1].T / self.log_tau.exp()
-        return {"contrast": torch.nn.functional.cross_entropy(logits, torch.arange(len(logits), device=logits.device))}
+        return {
+            "contrast": torch.nn.functional.cross_entropy(
+                logits, torch.arange(len(logits), device=logits.device)
+            )
+        }
 
 
 OBJECTIVES = {
@@ -68,7 +74,9 @@ OBJECTIVES = {
     "capt by id": lambda e: queued(ck.objectives.CAPT(e, queue=7, tau=0.1, ignore_duplicates=True)),
     "fine-tune": lambda e: ck.objectives.FineTune(e, classes=4, dropout=0.0),
     "scl": lambda e: ck.objectives.SCL(e, classes=4, dropout=0.0),
-    "scl sum": lambda e: ck.objectives.SCL(e, classes=4, dropout=0.0, reduction="sum", head="tanh", phi="feature"),
+    "scl sum": lambda e: ck.objectives.SCL(
+        e, classes=4, dropout=0.0, reduction="sum", head="tanh", phi="feature"
+    ),
     "prompt": lambda e: asked(ck.objectives.Prompt(e, words=("the", "a", "of", "is"))),
     "span": lambda e: placed(ck.objectives.Span(e, dropout=0.0)),
     "cssl": lambda e: ck.objectives.CSSL(e),
@@ -76,6 +84,17 @@ OBJECTIVES = {
     "simcse": lambda e: ck.objectives.SimCSE(e),
     "simcse mlm": lambda e: ck.objectives.SimCSE(e, contrast="nt_xent", mlm_weight=0.1),
 }
-ONE_EACH = ("mlm", "cmlm info_nce", "coco_lm", "electra", "all_token", "capt", "fine-tune", "scl", "prompt", "span")
+ONE_EACH = (
+    "mlm",
+    "cmlm info_nce",
+    "coco_lm",
+    "electra",
+    "all_token",
+    "capt",
+    "fine-tune",
+    "scl",
+    "prompt",
+    "span",
+)
 ONE_EACH += ("cssl", "simcse")
 """A form of every objective."""

@@ -17,22 +17,36 @@ def pictures(n=10):
 def make_pairs(texts, tokenizer, n=12):
     """`n` sentences, each beside a picture; the first two, and the next two, beside the same one."""
     answers = [["red"] * 7 + ["scarlet"] * 3, ["two"] * 10, None]
-    rows = [{"text": text, "image_id": i // 2 if i < 4 else i - 2} for i, text in enumerate(texts[:n])]
+    rows = [
+        {"text": text, "image_id": i // 2 if i < 4 else i - 2} for i, text in enumerate(texts[:n])
+    ]
     rows = [row | {"answers": answers[i % 3], "label": i % 2} for i, row in enumerate(rows)]
     return ck.data.Regions(rows, tokenizer, pictures(n), max_length=64, answers=ANSWERS)
 
 
 def make_two(texts, tokenizer, n=12):
     """`n` statements, each beside two pictures."""
-    rows = [{"text": text, "left": i, "right": (i + 3) % n, "label": i % 2} for i, text in enumerate(texts[:n])]
+    rows = [
+        {"text": text, "left": i, "right": (i + 3) % n, "label": i % 2}
+        for i, text in enumerate(texts[:n])
+    ]
     return ck.data.Regions(rows, tokenizer, pictures(n), max_length=64)
 
 
 def make_encoder(tokenizer, **options):
     """One layer of each kind, of width 32, without dropout unless asked."""
-    shape = dict(l_layers=1, r_layers=1, x_layers=1, hidden_size=32, num_attention_heads=2, intermediate_size=64)
+    shape = dict(
+        l_layers=1,
+        r_layers=1,
+        x_layers=1,
+        hidden_size=32,
+        num_attention_heads=2,
+        intermediate_size=64,
+    )
     sizes = dict(features=WIDTH, objects=CLASSES, attributes=CLASSES, answers=len(ANSWERS))
-    return ck.CrossModalEncoder.tiny(tokenizer, **(dict(dropout=0.0, max_length=64) | shape | sizes | options))
+    return ck.CrossModalEncoder.tiny(
+        tokenizer, **(dict(dropout=0.0, max_length=64) | shape | sizes | options)
+    )
 
 
 def queued(objective):
@@ -45,9 +59,13 @@ def queued(objective):
 ONE_PICTURE = {
     "lxmert": lambda e: ck.objectives.LXMERT(e),
     "lxmert as released": lambda e: ck.objectives.LXMERT(e, regions="lxmert", qa=True),
-    "lxmert matched only": lambda e: ck.objectives.LXMERT(e, recover_mismatched=False, confidence=False),
+    "lxmert matched only": lambda e: ck.objectives.LXMERT(
+        e, recover_mismatched=False, confidence=False
+    ),
     "capt": lambda e: queued(ck.objectives.CAPTPairs(e, queue=7)),
-    "capt with qa": lambda e: ck.objectives.CAPTPairs(e, queue=0, qa=True, tau=0.1, ignore_duplicates=False),
+    "capt with qa": lambda e: ck.objectives.CAPTPairs(
+        e, queue=0, qa=True, tau=0.1, ignore_duplicates=False
+    ),
     "capt alone": lambda e: ck.objectives.CAPTPairs(e, queue=0, mlm=False, mismatch=0.0),
     "answer": lambda e: ck.objectives.Answer(e, answers=len(ANSWERS)),
     "words only": lambda e: ck.objectives.MLM(e, p_m=0.4),

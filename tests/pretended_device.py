@@ -24,7 +24,17 @@ FACTORIES = {
 
 PRODUCTS = ("addbmm", "addmm", "addmv", "baddbmm", "bmm", "einsum", "linear", "matmul", "mm", "mv")
 PRODUCTS += ("scaled_dot_product_attention",)
-WIDEST = ("addcdiv", "addcmul", "atan2", "bilinear", "cross", "dot", "grid_sampler", "index_put", "scatter_add")
+WIDEST = (
+    "addcdiv",
+    "addcmul",
+    "atan2",
+    "bilinear",
+    "cross",
+    "dot",
+    "grid_sampler",
+    "index_put",
+    "scatter_add",
+)
 WIDEST += ("tensordot", "vdot")
 """What autocast does on a GPU: these in half precision, these in the widest dtype given, its others in float32."""
 
@@ -54,8 +64,14 @@ class _Module(backend_registration._DummyBackendModule):
 def tree_map(function, x):
     """A function of everything in lists, tuples and dicts; torch's own of this name takes most of the time here."""
     if isinstance(x, LISTS):
-        return type(x)([tree_map(function, part) if isinstance(part, MANY) else function(part) for part in x])
-    return {key: tree_map(function, part) for key, part in x.items()} if isinstance(x, dict) else function(x)
+        return type(x)(
+            [tree_map(function, part) if isinstance(part, MANY) else function(part) for part in x]
+        )
+    return (
+        {key: tree_map(function, part) for key, part in x.items()}
+        if isinstance(x, dict)
+        else function(x)
+    )
 
 
 def tensors_in(x) -> list[torch.Tensor]:
@@ -97,7 +113,9 @@ def _strided(x: torch.Tensor, size, stride, offset=None) -> torch.Tensor:
             there += times * x.stride(dim)
         return there
 
-    return x.as_strided(size, [step(number) for number in stride], x.storage_offset() + step(offset or 0))
+    return x.as_strided(
+        size, [step(number) for number in stride], x.storage_offset() + step(offset or 0)
+    )
 
 
 def _unwrap(x):
@@ -141,8 +159,12 @@ def _on_the_cpu(operation, *args, **kwargs):
         raise MixedDevicesError(f"{operation} mixes devices at {_place()}")
     held = [(t, behind(t)) for t in there]
     known = {id(t): x for t, x in held}
-    plain_args, plain_kwargs = tree_map(lambda x: known[id(x)] if id(x) in known else _unwrap(x), (args, kwargs))
-    same = torch.ops.aten.reshape if name in ("view", "_unsafe_view") else _overload(operation, args)
+    plain_args, plain_kwargs = tree_map(
+        lambda x: known[id(x)] if id(x) in known else _unwrap(x), (args, kwargs)
+    )
+    same = (
+        torch.ops.aten.reshape if name in ("view", "_unsafe_view") else _overload(operation, args)
+    )
     with torch.no_grad():
         made = (
             _strided(*plain_args[:3], *plain_args[3:4] or (0,))
@@ -169,7 +191,11 @@ def _on_the_cpu(operation, *args, **kwargs):
 
 @functools.cache
 def _places_of_tensors(operation) -> list[int]:
-    return [i for i, one in enumerate(operation._schema.arguments) if str(one.type) in ("Tensor", "Optional[Tensor]")]
+    return [
+        i
+        for i, one in enumerate(operation._schema.arguments)
+        if str(one.type) in ("Tensor", "Optional[Tensor]")
+    ]
 
 
 def _overload(operation, args: tuple):
@@ -177,13 +203,19 @@ def _overload(operation, args: tuple):
 
     Only where it must: to choose by arguments, torch prints every tensor into the message of each that does not fit.
     """
-    numbers = any(isinstance(args[i], int | float) for i in _places_of_tensors(operation) if i < len(args))
+    numbers = any(
+        isinstance(args[i], int | float) for i in _places_of_tensors(operation) if i < len(args)
+    )
     return operation._overloadpacket if numbers else operation
 
 
 def _factory(operation):
     def made(*args, **kwargs):
-        here = {key: value for key, value in kwargs.items() if key not in ("device", "layout", "pin_memory")}
+        here = {
+            key: value
+            for key, value in kwargs.items()
+            if key not in ("device", "layout", "pin_memory")
+        }
         return wrap(operation(*args, **here, device="cpu"))
 
     return made
@@ -209,7 +241,9 @@ def _autocast(operation, base: str):
 
 def start() -> torch.device:
     """Make the device."""
-    backend_registration._setup_privateuseone_for_python_backend(DEVICE_TYPE, backend_module=_Module())
+    backend_registration._setup_privateuseone_for_python_backend(
+        DEVICE_TYPE, backend_module=_Module()
+    )
     start.fallback = torch.library.Library("_", "IMPL")
     start.fallback.fallback(_on_the_cpu, dispatch_key="PrivateUse1")
     start.factories = torch.library.Library("aten", "IMPL")
@@ -224,5 +258,7 @@ def start() -> torch.device:
         name, _, overload = full.removeprefix("aten::").partition(".")
         if hasattr(torch.ops.aten, name):
             operation = getattr(getattr(torch.ops.aten, name), overload or "default")
-            start.factories.impl(full.removeprefix("aten::"), _autocast(operation, name), "AutocastPrivateUse1")
+            start.factories.impl(
+                full.removeprefix("aten::"), _autocast(operation, name), "AutocastPrivateUse1"
+            )
     return torch.device(DEVICE_TYPE, 0)

@@ -81,7 +81,10 @@ def contrasts(device):
         for where in (torch.device("cpu"), device):
             moved = [x.to(where).requires_grad_() for x in vectors]
             pretended_device.largest = 0
-            with checks.unchecked(), mock.patch.object(fast, "scores_at_once", lambda device: 2**20):
+            with (
+                checks.unchecked(),
+                mock.patch.object(fast, "scores_at_once", lambda device: 2**20),
+            ):
                 loss = call(*moved)
                 loss.backward()
             values.append(float(loss.detach()))

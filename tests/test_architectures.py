@@ -11,13 +11,47 @@ from transformers.utils import logging
 import contrast_kit as ck
 from contrast_kit.encoder import word_head
 
-PACKED = ("albert", "bert", "camembert", "data2vec-text", "electra", "ernie", "mobilebert", "mpnet", "roberta")
+PACKED = (
+    "albert",
+    "bert",
+    "camembert",
+    "data2vec-text",
+    "electra",
+    "ernie",
+    "mobilebert",
+    "mpnet",
+    "roberta",
+)
 PACKED += ("xlm-roberta",)
-REFUSED = ("big_bird", "convbert", "deberta", "deberta-v2", "distilbert", "esm", "flaubert", "fnet", "layoutlm")
-REFUSED += ("megatron-bert", "modernbert", "nomic_bert", "rembert", "roberta-prelayernorm", "roformer", "xlm", "xmod")
+REFUSED = (
+    "big_bird",
+    "convbert",
+    "deberta",
+    "deberta-v2",
+    "distilbert",
+    "esm",
+    "flaubert",
+    "fnet",
+    "layoutlm",
+)
+REFUSED += (
+    "megatron-bert",
+    "modernbert",
+    "nomic_bert",
+    "rembert",
+    "roberta-prelayernorm",
+    "roformer",
+    "xlm",
+    "xmod",
+)
 TWO_WIDTHS = ("albert", "convbert", "electra", "mobilebert")
 """Word vectors of another width than the states."""
-TEXTS = ["a red kite", "a small drum flies over the hill", "drum", "the red drum over a hill a red kite"]
+TEXTS = [
+    "a red kite",
+    "a small drum flies over the hill",
+    "drum",
+    "the red drum over a hill a red kite",
+]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +69,9 @@ def tiny(kind, tokenizer):
         more = {"input_embedding_size": 8, "output_embedding_size": 24}
     if kind == "xmod":
         more = {"default_language": "en_XX"}
-    config = AutoConfig.for_model(kind, vocab_size=len(tokenizer), max_position_embeddings=64, **sizes, **ids, **more)
+    config = AutoConfig.for_model(
+        kind, vocab_size=len(tokenizer), max_position_embeddings=64, **sizes, **ids, **more
+    )
     torch.manual_seed(0)
     return ck.Encoder(AutoModelForMaskedLM.from_config(config), tokenizer).eval()
 
@@ -50,14 +86,18 @@ def test_packed_vectors_are_the_unpacked_ones(kind, words):
         found = encoder(view)
     real = view["attention_mask"].bool()
     assert (found - expected)[real].abs().max() < 1e-5 * expected[real].abs().max()
-    assert (expected[real].std(0) > 0).any()  # the comparison can fail: states differ from token to token
+    assert (
+        expected[real].std(0) > 0
+    ).any()  # the comparison can fail: states differ from token to token
 
 
 @pytest.mark.parametrize("kind", REFUSED)
 def test_others_are_refused_by_name_and_go_on_as_they_were(kind, words):
     encoder = tiny(kind, words)
     before = encoder.encode(TEXTS)
-    with pytest.raises(ValueError, match=f"{type(encoder.model).__name__} cannot run without padding here"):
+    with pytest.raises(
+        ValueError, match=f"{type(encoder.model).__name__} cannot run without padding here"
+    ):
         encoder.use_packing()
     assert torch.equal(encoder.encode(TEXTS), before)
 
@@ -78,7 +118,10 @@ def test_another_padding_token_than_the_tokenizers_is_refused(words):
     """RoBERTa counts positions from it: each [UNK], its default 1, would have shifted all that follow."""
     sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
     config = AutoConfig.for_model("roberta", vocab_size=len(words), **sizes)
-    with pytest.raises(ValueError, match="counts positions from its padding, token 1, and the tokenizer pads with 0"):
+    with pytest.raises(
+        ValueError,
+        match="counts positions from its padding, token 1, and the tokenizer pads with 0",
+    ):
         ck.Encoder(AutoModelForMaskedLM.from_config(config), words)
 
 
@@ -86,7 +129,9 @@ def test_another_padding_token_than_the_tokenizers_is_refused(words):
 def test_coco_lm_without_projection_needs_word_vectors_of_the_states_width(kind, words):
     encoder = tiny(kind, words)
     share = {"share": "nothing"} if kind == "rembert" else {}
-    with pytest.raises(ValueError, match=f"word scores of a {type(encoder.model).__name__} cannot be h · x"):
+    with pytest.raises(
+        ValueError, match=f"word scores of a {type(encoder.model).__name__} cannot be h · x"
+    ):
         ck.objectives.COCOLM(encoder, **share)
     batch = ck.data.Texts(TEXTS, words).batch(range(4))
     loss = ck.objectives.COCOLM(encoder, lm_projection=True, **share)(batch)["loss"]

@@ -18,7 +18,9 @@ pytestmark = [
 
 
 def run(monkeypatch, tmp_path, name, *options):
-    monkeypatch.setattr(sys, "argv", [str(FOLDER / name), "--tiny", "--out", str(tmp_path), *options])
+    monkeypatch.setattr(
+        sys, "argv", [str(FOLDER / name), "--tiny", "--out", str(tmp_path), *options]
+    )
     monkeypatch.syspath_prepend(str(FOLDER))
     runpy.run_path(str(FOLDER / name), run_name="__main__")
 
@@ -39,9 +41,14 @@ def test_a_benchmark_runs_and_writes(name, monkeypatch, tmp_path, capsys):
 def test_the_peak_of_a_stream_is_measured_in_fresh_processes(monkeypatch, tmp_path, capsys):
     run(monkeypatch, tmp_path, "stream.py")
     rows = json.loads((tmp_path / "stream.json").read_text())["rows"]
-    assert [(row["lines"], row["way"]) for row in rows][:3] == [(500, "first"), (500, "again"), (500, "packed")]
+    assert [(row["lines"], row["way"]) for row in rows][:3] == [
+        (500, "first"),
+        (500, "again"),
+        (500, "packed"),
+    ]
     assert (
-        all(row["peak_mib"] >= row["built_mib"] > 100 for row in rows) and "The highest peak" in capsys.readouterr().out
+        all(row["peak_mib"] >= row["built_mib"] > 100 for row in rows)
+        and "The highest peak" in capsys.readouterr().out
     )
 
 
@@ -79,10 +86,13 @@ def test_gpu_rows_are_judged_by_the_aims_set_for_them(monkeypatch):
         {"part": "G7", "what": "dynamic_random_mask", "millions_a_second": 1000.0},
     ]
     lines = [line for part in ("G1", "G6", "G7") for line in aims.judge(rows, part)]
-    verdicts = {row["what"]: {one["aim"]: one["met"] for one in row.get("aims", ())} for row in rows}
+    verdicts = {
+        row["what"]: {one["aim"]: one["met"] for one in row.get("aims", ())} for row in rows
+    }
     unknown = {"times transformers compiled ≥ 1.3": None}
     assert verdicts == {
-        "mlm, fixed capacity, length 128": {"MFU ≥ 0.5": True, "times transformers ≥ 2.5": True} | unknown,
+        "mlm, fixed capacity, length 128": {"MFU ≥ 0.5": True, "times transformers ≥ 2.5": True}
+        | unknown,
         "mlm, length 128": {"MFU ≥ 0.5": False, "times transformers ≥ 2.5": False} | unknown,
         "transformers, length 128": {},
         "capt, 2 layers x 32": {"waits ≤ 0": False},
@@ -108,9 +118,14 @@ def test_contenders_alternate_and_a_failure_is_a_result(harness):
         raise RuntimeError("not enough memory: you tried to allocate 550 GB\nmore")
 
     best = harness.alternate(
-        {"a": lambda: order.append("a"), "b": lambda: order.append("b"), "c": too_large}, rounds=2, budget=9
+        {"a": lambda: order.append("a"), "b": lambda: order.append("b"), "c": too_large},
+        rounds=2,
+        budget=9,
     )
-    assert [name for name, _ in itertools.groupby(order)] == ["a", "b"] * 3  # a warm-up and two rounds
+    assert [name for name, _ in itertools.groupby(order)] == [
+        "a",
+        "b",
+    ] * 3  # a warm-up and two rounds
     assert best["c"] == "fails: not enough memory: you tried to allocate 550 GB"
 
 
@@ -146,6 +161,8 @@ import torch, _bench
 kept = []
 print(_bench.growth(lambda: None), _bench.growth(lambda: kept.append(torch.ones(24 * 2**20 // 4))))
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=FOLDER, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=FOLDER, capture_output=True, text=True, check=True
+    )
     small, large = map(float, done.stdout.split())
     assert small < 8 and 20 < large < 40

@@ -20,15 +20,22 @@ from contrast_kit.data import toyshop
 def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tmp_path, capsys):
     bench = benchmark_script("books")
     texts = toyshop.corpus(340)
-    monkeypatch.setitem(bench["main"].__globals__, "divided", lambda books: (texts[:300], texts[300:]))
-    assert [bench["home"](tmp_path, "mlm", None, seed).name for seed in (0, 1)] == ["mlm", "mlm-seed-1"]
+    monkeypatch.setitem(
+        bench["main"].__globals__, "divided", lambda books: (texts[:300], texts[300:])
+    )
+    assert [bench["home"](tmp_path, "mlm", None, seed).name for seed in (0, 1)] == [
+        "mlm",
+        "mlm-seed-1",
+    ]
     assert bench["quarters"](11_000) == [2_500, 5_500, 8_000]  # of what is saved
     for name, value in dict(save_every=1, log_every=1, batch_size=16, max_length=32).items():
         monkeypatch.setitem(bench["TRAINING"], name, value)
     begun, fit, dropped = [], ck.fit, set()
 
     def watched_fit(objective, *arguments, **settings):
-        dropped.update(module.p for module in objective.modules() if isinstance(module, torch.nn.Dropout))
+        dropped.update(
+            module.p for module in objective.modules() if isinstance(module, torch.nn.Dropout)
+        )
         run = fit(objective, *arguments, **settings)
         home = Path(settings["folder"]).parent
         begun.append((home.name, (home / "seconds.csv").read_text()))
@@ -45,18 +52,32 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
         bench["main"]()
         return begun.copy(), capsys.readouterr().out
 
-    firsts = {"mlm": [], "cmlm": ["half-mlm-2"], "electra": [], "post-electra": [], "post-coco-lm": [], "coco-lm": []}
+    firsts = {
+        "mlm": [],
+        "cmlm": ["half-mlm-2"],
+        "electra": [],
+        "post-electra": [],
+        "post-coco-lm": [],
+        "coco-lm": [],
+    }
     for method, first in firsts.items():
         asked, told = make(method)
         place = bench["home"](tmp_path, method, 2, int(method == "post-electra")).name
         assert [name for name, _ in asked] == [*first, place]  # CMLM goes on from masked LM
         assert ("loss_of_frequencies" in told) == (method in ("mlm", "cmlm"))
         kept = ck.Encoder.from_pretrained(tmp_path / "kept" / method)
-        assert (tmp_path / "kept" / method / "copy_head.safetensors").exists() == (method not in ("mlm", "cmlm"))
-        assert kept.width == 256 and kept.model.config.hidden_dropout_prob == 0.1  # for whoever fine-tunes it
+        assert (tmp_path / "kept" / method / "copy_head.safetensors").exists() == (
+            method not in ("mlm", "cmlm")
+        )
+        assert (
+            kept.width == 256 and kept.model.config.hidden_dropout_prob == 0.1
+        )  # for whoever fine-tunes it
         assert (tmp_path / place / "encoder-1" / "model.safetensors").is_file()  # half of its steps
     assert dropped == {0.0}  # in the encoder and in what is made beside it, as COCO-LM's auxiliary
-    tables = {name: (tmp_path / f"books_{name}.csv").read_text() for name in ("encoders", "curves", "held_out")}
+    tables = {
+        name: (tmp_path / f"books_{name}.csv").read_text()
+        for name in ("encoders", "curves", "held_out")
+    }
     encoders, curves, held = (list(csv.DictReader(table.splitlines())) for table in tables.values())
     assert [(row["method"], row["start"], row["steps"]) for row in encoders] == [
         ("mlm", "new weights", "2"),
@@ -69,9 +90,18 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
     assert all(float(row["seconds"]) > 0 for row in encoders)
     last = [row["part"] for row in curves if (row["method"], row["step"]) == ("coco-lm", "2")]
     assert last == ["aux_mlm", "copy", "lm", "contrast"]
-    known = {method: {row["part"] for row in held if row["method"] == method} for method in bench["METHODS"]}
+    known = {
+        method: {row["part"] for row in held if row["method"] == method}
+        for method in bench["METHODS"]
+    }
     assert known["mlm"] == {"loss", "accuracy", "loss_of_frequencies"}
-    assert known["coco-lm"] >= {"contrast", "clm_acc_replaced", "copy_acc_replaced", "copy_acc_original", "aux_acc"}
+    assert known["coco-lm"] >= {
+        "contrast",
+        "clm_acc_replaced",
+        "copy_acc_replaced",
+        "copy_acc_original",
+        "aux_acc",
+    }
     written = (tmp_path / f"{method}-2" / "encoder" / "model.safetensors").read_bytes()
     again, _ = make(method)  # what is made is opened: no step is taken, and nothing recorded twice
     assert written == (tmp_path / f"{method}-2" / "encoder" / "model.safetensors").read_bytes()
@@ -81,7 +111,15 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
 
 def test_processor_seconds_add_up_over_sittings(tmp_path):
     """The second sitting goes on at 100, the third, too, and repeats 150."""
-    sittings = [(50, 10, 0), (100, 20, 0), (150, 31, 0), (150, 12, 0), (200, 20, 0), (150, 13, 0), (200, 24, 0)]
+    sittings = [
+        (50, 10, 0),
+        (100, 20, 0),
+        (150, 31, 0),
+        (150, 12, 0),
+        (200, 20, 0),
+        (150, 13, 0),
+        (200, 24, 0),
+    ]
     (tmp_path / "seconds.csv").write_text("\n".join(",".join(map(str, row)) for row in sittings))
     found = benchmark_script("books")["processor_seconds"](tmp_path)
     assert found == {50: 10, 100: 20, 150: 33, 200: 44}
@@ -91,7 +129,9 @@ def test_processor_seconds_add_up_over_sittings(tmp_path):
 def test_a_run_that_was_stopped_is_not_taken_for_a_whole_one(monkeypatch, tmp_path):
     bench = benchmark_script("books")
     texts = toyshop.corpus(340)
-    monkeypatch.setitem(bench["main"].__globals__, "divided", lambda books: (texts[:300], texts[300:]))
+    monkeypatch.setitem(
+        bench["main"].__globals__, "divided", lambda books: (texts[:300], texts[300:])
+    )
     monkeypatch.setitem(bench["TRAINING"], "batch_size", 16)
     fit = ck.fit
 
@@ -101,7 +141,11 @@ def test_a_run_that_was_stopped_is_not_taken_for_a_whole_one(monkeypatch, tmp_pa
         return run
 
     monkeypatch.setattr(ck, "fit", stopped)
-    monkeypatch.setattr(sys, "argv", ["books.py", "mlm", "--books", "none", "--folder", str(tmp_path), "--steps", "2"])
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        ["books.py", "mlm", "--books", "none", "--folder", str(tmp_path), "--steps", "2"],
+    )
     with pytest.raises(KeyboardInterrupt):
         bench["main"]()
     assert not (tmp_path / "mlm-2" / "encoder").exists()
@@ -120,8 +164,28 @@ def test_the_exam_asks_each_encoder_and_new_weights_and_goes_on(monkeypatch, tmp
     make_encoder(tokenizer).save_pretrained(tmp_path / "encoder")
     for name, value in {"CHOSEN_ON": 20, "RATES": bench["RATES"][:2]}.items():
         monkeypatch.setitem(bench["main"].__globals__, name, value)
-    sizes = ["--tasks", "mrpc", "stsb", "--rows", "20", "--epochs", "1", "--limit", "20", "--pairs", "1"]
-    command = ["books_exam.py", str(tmp_path / "encoder"), "--data", REAL, "--out", str(tmp_path), *sizes]
+    sizes = [
+        "--tasks",
+        "mrpc",
+        "stsb",
+        "--rows",
+        "20",
+        "--epochs",
+        "1",
+        "--limit",
+        "20",
+        "--pairs",
+        "1",
+    ]
+    command = [
+        "books_exam.py",
+        str(tmp_path / "encoder"),
+        "--data",
+        REAL,
+        "--out",
+        str(tmp_path),
+        *sizes,
+    ]
     monkeypatch.setattr(sys, "argv", [*command, "--seeds", "0"])
     bench["main"]()
     rows = read(tmp_path)
@@ -130,7 +194,10 @@ def test_the_exam_asks_each_encoder_and_new_weights_and_goes_on(monkeypatch, tmp
     assert all(float(row["lr"]) in bench["RATES"] for row in tuned)
     assert {row["part"] for row in rows} == {"glue", "sts", "blimp", "geometry", "fine-tuned"}
     assert {row["encoder"] for row in rows} >= {tmp_path.name, "new weights", "TF-IDF", "chance"}
-    assert [row["encoder"] for row in rows if "within words" in row["measurement"]] == [tmp_path.name, "new weights"]
+    assert [row["encoder"] for row in rows if "within words" in row["measurement"]] == [
+        tmp_path.name,
+        "new weights",
+    ]
     monkeypatch.setattr(sys, "argv", [*command, "--seeds", "0", "1"])
     bench["main"]()
     again = read(tmp_path)
@@ -140,24 +207,37 @@ def test_the_exam_asks_each_encoder_and_new_weights_and_goes_on(monkeypatch, tmp
 @pytest.mark.filterwarnings("ignore")
 def test_minimal_pairs_are_asked_of_the_copy_head_beside_an_encoder(tokenizer, tmp_path):
     bench, texts = benchmark_script("books_exam"), toyshop.corpus(20)
-    kept = {kind: kind(make_encoder(tokenizer)) for kind in (ck.objectives.COCOLM, ck.objectives.ELECTRA)}
+    kept = {
+        kind: kind(make_encoder(tokenizer))
+        for kind in (ck.objectives.COCOLM, ck.objectives.ELECTRA)
+    }
     (tmp_path / "blimp").mkdir()
-    pairs = [{"sentence_good": good, "sentence_bad": bad} for good, bad in zip(texts, texts[1:], strict=False)]
+    pairs = [
+        {"sentence_good": good, "sentence_bad": bad}
+        for good, bad in zip(texts, texts[1:], strict=False)
+    ]
     (tmp_path / "blimp" / "toy.jsonl").write_text("\n".join(map(json.dumps, pairs)))
-    table = bench["Results"](tmp_path / "exam.csv", ("encoder", "part", "measurement", "sizes", "seed"))
+    table = bench["Results"](
+        tmp_path / "exam.csv", ("encoder", "part", "measurement", "sizes", "seed")
+    )
     for kind, objective in kept.items():
         torch.nn.init.normal_(objective.copy_head.w.weight)
         home = str(objective.save_pretrained(tmp_path / kind.__name__))
         scores = bench["copied"](objective.eval(), texts)
         if kind is ck.objectives.COCOLM:  # its own reading, one text at a time
-            alone = [sum(math.log(found.p_copy) for found in objective.correct([text])[0]) for text in texts]
+            alone = [
+                sum(math.log(found.p_copy) for found in objective.correct([text])[0])
+                for text in texts
+            ]
             assert scores.tolist() == pytest.approx(alone, rel=1e-4)
         options = Namespace(data=tmp_path, pairs=19)
         for _ in range(2):  # measured once
             bench["detected"](kind.__name__, home, options, table)
         right = 100 * (scores[:-1] > scores[1:]).double().mean().item()
         assert float(table.rows[-1]["value"]) == pytest.approx(right, abs=0.01)
-    bench["detected"]("alone", str(make_encoder(tokenizer).save_pretrained(tmp_path / "alone")), options, table)
+    bench["detected"](
+        "alone", str(make_encoder(tokenizer).save_pretrained(tmp_path / "alone")), options, table
+    )
     assert len(table.rows) == 2
 
 
@@ -182,9 +262,13 @@ def test_pre_training_beside_the_trainer_learns_as_much_of_the_same_texts(monkey
         told.append(found["tokens_a_second"] * found["seconds"])
         read.append(found["of"])
     loss = [books_loss(encoder, rows["text"][:100]) for encoder in read]
-    assert min(told) > 4 * batch * 5 and max(told) < 1.2 * min(told)  # tokens, in whatever batches they come
+    assert min(told) > 4 * batch * 5 and max(told) < 1.2 * min(
+        told
+    )  # tokens, in whatever batches they come
     assert loss == pytest.approx([loss[0]] * 6, abs=0.2) and max(loss) < math.log(300)
 
 
 def books_loss(encoder, unseen):
-    return benchmark_script("books")["held_out_loss"](encoder, unseen, ck.data.Texts(unseen, encoder.tokenizer))["loss"]
+    return benchmark_script("books")["held_out_loss"](
+        encoder, unseen, ck.data.Texts(unseen, encoder.tokenizer)
+    )["loss"]

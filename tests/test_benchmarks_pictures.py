@@ -46,7 +46,9 @@ def test_one_word_is_changed_to_a_false_one(bench, rows):
         pairs = [(a, b) for a, b in zip(words(row["text"]), words(text), strict=True) if a != b]
         assert len(pairs) == 1, (row["text"], text)
         before, after = pairs[0][0].strip("."), pairs[0][1].strip(".")
-        assert any({before, after} <= kind for kind in (bench["KINDS"]["colour"], bench["KINDS"]["shelf"]))
+        assert any(
+            {before, after} <= kind for kind in (bench["KINDS"]["colour"], bench["KINDS"]["shelf"])
+        )
         assert not re.search(r"\ba (orange|elephant)|\ban (?![aeiou])", text), text
     assert made > 150
 
@@ -58,11 +60,19 @@ def test_the_toy_that_a_caption_tells_of_is_in_it(bench, rows):
 
 
 def test_another_picture_is_another_and_none_shows_nothing(bench):
-    batch = {"regions": torch.randn(6, 3, 4), "boxes": torch.rand(6, 3, 4), "region_mask": torch.ones(6, 3)}
+    batch = {
+        "regions": torch.randn(6, 3, 4),
+        "boxes": torch.rand(6, 3, 4),
+        "region_mask": torch.ones(6, 3),
+    }
     other = bench["other_pictures"](batch)
     assert torch.equal(other["regions"], batch["regions"][[3, 4, 5, 0, 1, 2]])
     none = bench["no_picture"](batch)
-    assert none["regions"].shape == (6, 1, 4) and none["region_hidden"].all() and (none["regions"] == 0).all()
+    assert (
+        none["regions"].shape == (6, 1, 4)
+        and none["region_hidden"].all()
+        and (none["regions"] == 0).all()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +87,9 @@ def world(bench, rows):
             task: made if task == "captions" else lambda task, split: tables.MAKERS[task](split)
             for task in scenes.tasks()
         }
-        patch.setattr(tables, "_made", lambda task, split: each[task](task, split))  # the few are not kept
+        patch.setattr(
+            tables, "_made", lambda task, split: each[task](task, split)
+        )  # the few are not kept
         world = bench["World"](Namespace(**settings))
     world.rows["captions", "test"] = rows[:30]
     world.rows["captions", "train"] = world.rows["captions", "train"][:60]
@@ -105,7 +117,8 @@ def kill(bench, monkeypatch):
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    ("name", "kind"), [("LXMERT, equal steps", "LXMERT"), ("CAPT, queue, after LXMERT", "CAPTPairs")]
+    ("name", "kind"),
+    [("LXMERT, equal steps", "LXMERT"), ("CAPT, queue, after LXMERT", "CAPTPairs")],
 )
 def test_a_killed_pre_training_goes_on_to_the_same_row(name, kind, bench, world, kill, tmp_path):
     """Killed in the fifth step of six, after the checkpoint of the fourth."""
@@ -139,7 +152,10 @@ def an_easy_vqa(folder, pictures):
             image = Image.new("RGB", (32, 32), "white")
             image.paste(colour, (4, 4, 20, 20))
             image.save(folder / split / "images" / f"{number}.png")
-            asked += [["what color is the shape?", colour, number], ["what shape is it?", "rectangle", number]]
+            asked += [
+                ["what color is the shape?", colour, number],
+                ["what shape is it?", "rectangle", number],
+            ]
             asked += [["is there a red shape?", "yes" if colour == "red" else "no", number]]
         (folder / split / "questions.json").write_text(json.dumps(asked))
 
@@ -151,14 +167,26 @@ def test_easy_vqa_from_pixels_to_a_table(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(FOLDER))
 
     def run(*options):
-        monkeypatch.setattr(sys, "argv", ["easy_vqa.py", "--out", str(out), "--steps", "2", "--seeds", "0", *options])
+        monkeypatch.setattr(
+            sys,
+            "argv",
+            ["easy_vqa.py", "--out", str(out), "--steps", "2", "--seeds", "0", *options],
+        )
         made.update(runpy.run_path(str(FOLDER / "easy_vqa.py"), run_name="__main__"))
         return ck.data.recorded("easy_vqa", out)
 
     table = run()
-    world = made["World"](folder, "test")  # pictures of both splits are numbered from 0 in the files
+    world = made["World"](
+        folder, "test"
+    )  # pictures of both splits are numbered from 0 in the files
     assert len(world.pictures) == 49 and min(row["image_id"] for row in world.test) == 40
-    assert table["given"].tolist() == ["same question", "bag of words", "picture alone", "both", "question alone"]
+    assert table["given"].tolist() == [
+        "same question",
+        "bag of words",
+        "picture alone",
+        "both",
+        "question alone",
+    ]
     assert table.attrs["settings"]["train"] == 120 and table.attrs["settings"]["test"] == 27
     by = table.set_index("given")
     whole = by[["yes/no", "shape", "colour"]].mean(axis=1)  # nine questions of each type
@@ -175,7 +203,9 @@ def test_easy_vqa_from_pixels_to_a_table(monkeypatch, tmp_path):
 def test_recorded_verdicts_are_what_the_recorded_tables_say():
     verdicts, folder = benchmark_script("pictures_verdicts"), FOLDER.parent / "data" / "recorded"
     numbers = verdicts["numbers"](folder)
-    pd.testing.assert_frame_equal(numbers.reset_index(), pd.read_csv(folder / "pictures_numbers.csv"), atol=1e-9)
+    pd.testing.assert_frame_equal(
+        numbers.reset_index(), pd.read_csv(folder / "pictures_numbers.csv"), atol=1e-9
+    )
     found = verdicts["verdicts"](numbers).round(4)
     stored = pd.read_csv(folder / "pictures_verdicts.csv")
     pd.testing.assert_frame_equal(found.reset_index(drop=True), stored, atol=1e-9)

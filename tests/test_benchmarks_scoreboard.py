@@ -9,7 +9,9 @@ from conftest import benchmark_script
 
 from contrast_kit.tasks import scoreboard
 
-SIZES = dict(sentences=300, words=250, steps=10, batch=16, pairs=30, rows=60, seeds=0) | {"rate-steps": 4}
+SIZES = dict(sentences=300, words=250, steps=10, batch=16, pairs=30, rows=60, seeds=0) | {
+    "rate-steps": 4
+}
 SMALL = [part for name, size in SIZES.items() for part in (f"--{name}", str(size))]
 
 
@@ -33,19 +35,25 @@ def run(bench, monkeypatch, folder, *methods):
     tables = {}
     for name in ("scoreboard", "scoreboard_rates", "scoreboard_learned", "scoreboard_tuned"):
         with (folder / "out" / f"{name}.csv").open() as file:
-            tables[name] = [{k: v for k, v in row.items() if k != "seconds"} for row in csv.DictReader(file)]
+            tables[name] = [
+                {k: v for k, v in row.items() if k != "seconds"} for row in csv.DictReader(file)
+            ]
     return tables
 
 
 @pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
-def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(bench, world, monkeypatch, tmp_path, smaller):
+def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(
+    bench, world, monkeypatch, tmp_path, smaller
+):
     names, anew = bench["main"].__globals__, bench["World"]
     monkeypatch.setattr(scoreboard, "load", functools.cache(scoreboard.load))
     monkeypatch.setitem(names, "World", lambda args: vars(world).update(args=args) or world)
     monkeypatch.setitem(names, "LOOKS", (5, 10))
     monkeypatch.setitem(names, "RATES", (1e-3, 2e-3))
-    whole = run(bench, monkeypatch, tmp_path / "whole", "MLM", "CSSL (wordings)", "MLM, then wordings")
+    whole = run(
+        bench, monkeypatch, tmp_path / "whole", "MLM", "CSSL (wordings)", "MLM, then wordings"
+    )
     board = [(row["method"], row["steps"]) for row in whole["scoreboard"]]
     assert board[:3] == [("counting words", "0"), ("TF-IDF", "0"), ("random", "0")]
     assert board[3:] == [
@@ -53,7 +61,11 @@ def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(bench, world
         ("MLM, then wordings", "2"),
     ]
     parts = {(row["method"], row["part"]) for row in whole["scoreboard_learned"]}
-    assert {("word frequencies", "mlm"), ("MLM", "mlm"), ("CSSL (wordings)", "contrast_of_a_guess")} <= parts
+    assert {
+        ("word frequencies", "mlm"),
+        ("MLM", "mlm"),
+        ("CSSL (wordings)", "contrast_of_a_guess"),
+    } <= parts
     assert len(whole["scoreboard_tuned"]) == 4 * 2  # random and three methods, two tasks
 
     measure, calls = names["measure"], []
@@ -69,9 +81,16 @@ def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(bench, world
         run(bench, patched, tmp_path / "stopped", "MLM", "CSSL (wordings)", "MLM, then wordings")
     with monkeypatch.context() as patched:
         patched.setitem(names, "World", anew)  # whoever goes on has made everything anew
-        again = run(bench, patched, tmp_path / "stopped", "MLM", "CSSL (wordings)", "MLM, then wordings")
+        again = run(
+            bench, patched, tmp_path / "stopped", "MLM", "CSSL (wordings)", "MLM, then wordings"
+        )
     assert again == whole
-    assert run(bench, monkeypatch, tmp_path / "stopped", "MLM", "CSSL (wordings)", "MLM, then wordings") == whole
+    assert (
+        run(
+            bench, monkeypatch, tmp_path / "stopped", "MLM", "CSSL (wordings)", "MLM, then wordings"
+        )
+        == whole
+    )
 
 
 def test_no_wording_that_is_trained_on_is_asked_of(world):

@@ -152,11 +152,17 @@ def test_a_point_dragged_changes_the_loss(page):
     eventually(page, lambda: abs(ask(page, "losses.seen().value") - before) > 0.01, "another loss")
     assert ask(page, "losses.state['anchor']") == 5
     assert [i for i, a in enumerate(ask(page, "losses.state['angles']")) if a != angles[i]] == [5]
-    eventually(page, lambda: ask(page, "f'{losses.seen().value:.3f}'") in cell(page, 2).inner_text(), "its words")
+    eventually(
+        page,
+        lambda: ask(page, "f'{losses.seen().value:.3f}'") in cell(page, 2).inner_text(),
+        "its words",
+    )
     point.focus()
     page.keyboard.press("ArrowLeft")
     turned = "str(round(losses.state['angles'][5]))"
-    eventually(page, lambda: point.get_attribute("aria-valuenow") == ask(page, turned), "the arrow key")
+    eventually(
+        page, lambda: point.get_attribute("aria-valuenow") == ask(page, turned), "the arrow key"
+    )
     cell(page, 2).get_by_role("button", name="let go").click()
     eventually(page, lambda: ask(page, "losses.seen().value") < before - 0.2, "the points at rest")
 
@@ -165,12 +171,16 @@ def test_hover_reads_a_sentence_and_a_lasso_lists_some(page):
     page.evaluate("() => document.querySelector('.ck-map').scrollIntoView()")
     top = cell(page, 4).locator(".ck-map-one").first.locator("canvas").nth(1)
     box = top.bounding_box()
-    fitted = ask(page, "[float(v) for v in numpy.frombuffer(maps.view.xy, 'float32')[34:36]]")  # sentence 17
+    fitted = ask(
+        page, "[float(v) for v in numpy.frombuffer(maps.view.xy, 'float32')[34:36]]"
+    )  # sentence 17
     half = box["width"] / 2
     x, y = box["x"] + half + fitted[0] * (half - 22), box["y"] + half - fitted[1] * (half - 22)
     page.mouse.move(x - 40, y)
     page.mouse.move(x, y, steps=3)
-    eventually(page, lambda: ask(page, "maps.state['hovered']") >= 0, "a sentence under the pointer")
+    eventually(
+        page, lambda: ask(page, "maps.state['hovered']") >= 0, "a sentence under the pointer"
+    )
     sentence = ask(page, "texts[maps.state['hovered']]")
     assert sentence in cell(page, 4).locator(".ck-map-tip:visible").inner_text()
 
@@ -181,7 +191,9 @@ def test_hover_reads_a_sentence_and_a_lasso_lists_some(page):
     page.mouse.up()
     chosen = eventually(page, lambda: ask(page, "maps.chosen_texts"), "chosen sentences")
     assert sentence in chosen and len(chosen) < 200
-    listed = eventually(page, lambda: cell(page, 4).locator(".ck-map-lists li").all_inner_texts(), "a list")
+    listed = eventually(
+        page, lambda: cell(page, 4).locator(".ck-map-lists li").all_inner_texts(), "a list"
+    )
     assert len(listed) == len(chosen) and all(map(str.startswith, listed, chosen))
 
 
@@ -192,7 +204,9 @@ def test_a_typed_sentence_finds_its_neighbours(page):
     near = eventually(page, lambda: ask(page, "maps.view.near"), "neighbours")
     assert near.keys() == {"encoder", "noise"} and all(len(found) == 8 for found in near.values())
     words = ask(page, f"texts[{near['noise'][0][0]}]")
-    eventually(page, lambda: words in cell(page, 4).locator(".ck-map-lists").inner_text(), "their list")
+    eventually(
+        page, lambda: words in cell(page, 4).locator(".ck-map-lists").inner_text(), "their list"
+    )
 
 
 def test_a_sentence_of_ones_own_is_placed_and_everything_cleared(page):
@@ -202,13 +216,19 @@ def test_a_sentence_of_ones_own_is_placed_and_everything_cleared(page):
     placed = eventually(page, lambda: ask(page, "maps.view.placed"), "its place")
     assert placed.keys() == {"encoder", "noise"}
     cell(page, 4).get_by_role("button", name="clear").click()
-    eventually(page, lambda: ask(page, "maps.state") == {"chosen": [], "hovered": -1, "query": ""}, "nothing chosen")
+    eventually(
+        page,
+        lambda: ask(page, "maps.state") == {"chosen": [], "hovered": -1, "query": ""},
+        "nothing chosen",
+    )
     assert box.input_value() == "" and not ask(page, "maps.view.placed")
 
 
 def test_keys_walk_choose_and_come_nearer(page):
     top = cell(page, 4).locator(".ck-map-one canvas:visible").nth(1)
-    active = "() => document.querySelector('.jp-Notebook .jp-mod-active .jp-InputPrompt').textContent"
+    active = (
+        "() => document.querySelector('.jp-Notebook .jp-mod-active .jp-InputPrompt').textContent"
+    )
     top.focus()
     prompt = page.evaluate(active)
     for key in ("ArrowRight", "ArrowUp", "ArrowRight"):
@@ -234,30 +254,58 @@ def test_one_map_moves_from_before_to_after(page):
     slider.focus()
     for key in ("ArrowRight", "End"):
         page.keyboard.press(key)
-        seen.append(eventually(page, lambda: (now := canvas.evaluate("c => c.toDataURL()")) != seen[-1] and now, key))
+        seen.append(
+            eventually(
+                page,
+                lambda: (now := canvas.evaluate("c => c.toDataURL()")) != seen[-1] and now,
+                key,
+            )
+        )
     assert len(set(seen)) == 3 and slider.input_value() == "1"
     assert "noise" in cell(page, 4).locator(".ck-map-between h4").inner_text()
     cell(page, 4).get_by_role("button", name="before ↔ after").click()
 
 
 def test_start_is_answered_at_once_and_stop_keeps_the_run(page):
-    status, circle = cell(page, 5).locator(".ck-live-status"), cell(page, 5).locator("canvas.ck-sphere").first
-    assert page.evaluate(PRESSED, "start").startswith("starting")  # in the same breath, without a word from Python
-    eventually(page, lambda: status.inner_text().startswith("step ") and ask(page, "run.run.steps") > 3, "steps", 60)
+    status, circle = (
+        cell(page, 5).locator(".ck-live-status"),
+        cell(page, 5).locator("canvas.ck-sphere").first,
+    )
+    assert page.evaluate(PRESSED, "start").startswith(
+        "starting"
+    )  # in the same breath, without a word from Python
+    eventually(
+        page,
+        lambda: status.inner_text().startswith("step ") and ask(page, "run.run.steps") > 3,
+        "steps",
+        60,
+    )
     drawn = circle.evaluate("canvas => canvas.toDataURL()")
-    eventually(page, lambda: circle.evaluate("canvas => canvas.toDataURL()") != drawn, "a sphere that turns")
+    eventually(
+        page,
+        lambda: circle.evaluate("canvas => canvas.toDataURL()") != drawn,
+        "a sphere that turns",
+    )
     eventually(page, lambda: ask(page, "len(run._film.moments)") > 3, "measurements")
     assert page.evaluate(PRESSED, "stop").startswith("stopping")
     eventually(page, lambda: not ask(page, "run.running"), "its end", 60)
-    assert ask(page, "run.run.interrupted") and ask(page, "len(run.run.history) == run.run.steps > 2")
+    assert ask(page, "run.run.interrupted") and ask(
+        page, "len(run.run.history) == run.run.steps > 2"
+    )
     assert ask(page, "bool(run.run.encoder.encode(texts[:2]).isfinite().all())")
     eventually(page, lambda: status.inner_text().startswith("stopped: step"), "the panel says so")
     slider = cell(page, 5).locator(".ck-live-film input")
-    assert slider.is_visible() and slider.get_attribute("max") == str(ask(page, "len(run.view.frames)") - 1)
+    assert slider.is_visible() and slider.get_attribute("max") == str(
+        ask(page, "len(run.view.frames)") - 1
+    )
     slider.focus()
     page.keyboard.press("Home")
     first = ask(page, "run.view.frames[0]['step']")
-    eventually(page, lambda: f"step {first}" in cell(page, 5).locator(".ck-live-film").inner_text(), "its first moment")
+    eventually(
+        page,
+        lambda: f"step {first}" in cell(page, 5).locator(".ck-live-film").inner_text(),
+        "its first moment",
+    )
 
 
 def test_reset_brings_the_encoder_back(page):
@@ -273,10 +321,14 @@ def test_a_word_pointed_at_tells_what_the_networks_thought(page):
     assert stacks.count() == len(words) - 2  # without [CLS] and [SEP]
     stacks.nth(1).focus()
     best = ask(page, "two.worked().read[2][0][0]")
-    eventually(page, lambda: best in cell(page, 6).locator(".ck-two-below").inner_text(), "its thoughts")
+    eventually(
+        page, lambda: best in cell(page, 6).locator(".ck-two-below").inner_text(), "its thoughts"
+    )
     before = cell(page, 6).locator(".ck-two-stacks").inner_text()
     cell(page, 6).get_by_role("button", name="draw again").click()
-    eventually(page, lambda: cell(page, 6).locator(".ck-two-stacks").inner_text() != before, "another draw")
+    eventually(
+        page, lambda: cell(page, 6).locator(".ck-two-stacks").inner_text() != before, "another draw"
+    )
 
 
 def test_a_toy_put_on_the_shelf_changes_the_picture_and_the_words(page):
@@ -289,7 +341,12 @@ def test_a_toy_put_on_the_shelf_changes_the_picture_and_the_words(page):
     box.fill("is there a kite?")
     box.press("Enter")
     eventually(
-        page, lambda: words.inner_text() != said and ask(page, "shelf.state['question']") == "is there a kite?", ""
+        page,
+        lambda: (
+            words.inner_text() != said
+            and ask(page, "shelf.state['question']") == "is there a kite?"
+        ),
+        "",
     )
 
 
@@ -298,12 +355,17 @@ def test_the_films_slider_keeps_its_arrow_keys(page):
     slider.focus()
     for _ in range(2):
         page.keyboard.press("ArrowRight")
-    assert slider.input_value() == "2" and slider.evaluate("slider => slider === document.activeElement")
+    assert slider.input_value() == "2" and slider.evaluate(
+        "slider => slider === document.activeElement"
+    )
 
 
 def test_data_is_text_and_nothing_scrolls_sideways(page):
     assert page.locator("img[src=x]").count() == 0
-    assert cell(page, 4).locator(".ck-map-key").first.inner_text().strip() == "<img src=x onerror=alert(1)>"
+    assert (
+        cell(page, 4).locator(".ck-map-key").first.inner_text().strip()
+        == "<img src=x onerror=alert(1)>"
+    )
     for width in (1400, 900):
         page.set_viewport_size({"width": width, "height": 1000})
         page.wait_for_timeout(300)
@@ -327,15 +389,24 @@ def test_reopened_without_its_kernel_a_panel_is_a_picture(page):
     page.evaluate("async () => { await jupyterapp.shell.currentWidget.sessionContext.shutdown(); }")
     other = page.context.browser.new_page(viewport={"width": 1300, "height": 1000})
     complaints = []
-    other.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    other.on(
+        "console",
+        lambda message: complaints.append(message.text) if message.type == "error" else None,
+    )
     other.goto(page.url.split("?")[0] + "?reset", timeout=90_000)
     other.wait_for_function(jupyter_page.IDLE, timeout=60_000)
     jupyter_page.tall(other)
     stills = other.locator(".ck-still:visible")
     eventually(other, lambda: stills.count() == ALIVE, "a picture for each panel")
     assert other.evaluate(jupyter_page.BROKEN) == 0
-    eventually(other, lambda: not other.get_by_text("model not found").first.is_visible(), "nothing said to be missing")
+    eventually(
+        other,
+        lambda: not other.get_by_text("model not found").first.is_visible(),
+        "nothing said to be missing",
+    )
     # JupyterLab's own note to the console, of each widget that is gone, is all there is.
     assert all("widget model not found" in complaint for complaint in complaints), complaints
-    other.evaluate("async () => { await jupyterapp.shell.currentWidget.sessionContext.shutdown(); }")
+    other.evaluate(
+        "async () => { await jupyterapp.shell.currentWidget.sessionContext.shutdown(); }"
+    )
     other.close()

@@ -28,12 +28,18 @@ def test_grouped_batches_are_alike_in_length_and_mixed_ones_are_as_the_texts():
     for grouped in (True, False):
         drawn = Batches(rows, 64, group_by_length=grouped).epoch(0)
         shares[grouped] = np.mean([rows[batch].var() for batch in drawn]) / rows.var()
-    assert shares[True] < 0.05 and 0.95 < shares[False] < 1.05  # share of the variance that lies within batches
+    assert (
+        shares[True] < 0.05 and 0.95 < shares[False] < 1.05
+    )  # share of the variance that lies within batches
 
 
 def test_rows_of_other_pools_meet_in_another_epoch():
-    first, second = ({frozenset(batch) for batch in Batches(range(1, 801), 4).epoch(epoch)} for epoch in (0, 1))
-    assert len(first) == 200 and len(first & second) < 20  # sorted all together, they would be the same 200 batches
+    first, second = (
+        {frozenset(batch) for batch in Batches(range(1, 801), 4).epoch(epoch)} for epoch in (0, 1)
+    )
+    assert (
+        len(first) == 200 and len(first & second) < 20
+    )  # sorted all together, they would be the same 200 batches
 
 
 def test_no_pass_goes_from_short_rows_to_long_ones():
@@ -61,7 +67,9 @@ def test_an_epoch_is_a_pure_function_of_seed_and_number(seed, epoch):
     assert one.epoch(epoch) == other.epoch(epoch)
     assert one.epoch(epoch) != one.epoch(epoch + 1)
     assert one.epoch(epoch) != Batches(rows, 8, seed + 1).epoch(epoch)
-    assert one.epoch(epoch + 1) != Batches(rows, 8, seed + 1).epoch(epoch)  # nor is a seed the next one, a pass later
+    assert one.epoch(epoch + 1) != Batches(rows, 8, seed + 1).epoch(
+        epoch
+    )  # nor is a seed the next one, a pass later
 
 
 def test_long_rows_are_dropped_no_more_often_than_short_ones():
@@ -71,14 +79,18 @@ def test_long_rows_are_dropped_no_more_often_than_short_ones():
         kept = {row for batch in Batches(rows, 15).epoch(epoch) for row in batch}
         for row in set(range(100)) - kept:
             dropped[row >= 50] += 1
-    assert sum(dropped) == 200 * 10 and abs(dropped[0] - dropped[1]) < 200  # 4.5 standard deviations
+    assert (
+        sum(dropped) == 200 * 10 and abs(dropped[0] - dropped[1]) < 200
+    )  # 4.5 standard deviations
 
 
 def test_texts_agree_with_the_tokenizer_row_by_row():
     texts = Texts(LINES, TOKENIZER)
     for at, line in enumerate(LINES):
         assert texts[at]["input_ids"].tolist() == TOKENIZER(line)["input_ids"]
-        assert texts[at]["maskable"].tolist() == [False] + [True] * (len(texts[at]["input_ids"]) - 2) + [False]
+        assert texts[at]["maskable"].tolist() == [False] + [True] * (
+            len(texts[at]["input_ids"]) - 2
+        ) + [False]
     assert texts.text_ids.tolist() == [0, 1, 0, 2, 3, 4]
     assert texts.labels is None and texts.label_names is None
 
@@ -114,18 +126,27 @@ def test_pairs_are_joined_and_told_apart():
 def test_token_types_come_along_where_the_tokenizer_makes_them():
     tokenizer = train_tokenizer(LINES, vocab_size=80)
     tokenizer.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
-    rows = [{"sentence1": "a red ball", "sentence2": "the ball"}, {"sentence1": "a", "sentence2": "box"}]
+    rows = [
+        {"sentence1": "a red ball", "sentence2": "the ball"},
+        {"sentence1": "a", "sentence2": "box"},
+    ]
     assert Texts(rows, tokenizer).batch([0, 1])["token_type_ids"].tolist() == [
         [0, 0, 0, 0, 0, 1, 1, 1],
         [0, 0, 0, 1, 1, 0, 0, 0],  # the last three are padding
     ]
     worded = [row | {f"{name}/0": text for name, text in row.items()} for row in rows]
     batch = Paraphrased(worded, tokenizer).batch([0, 1])
-    assert torch.equal(batch["T0/token_type_ids"], batch["token_type_ids"]) and batch["token_type_ids"].any()
+    assert (
+        torch.equal(batch["T0/token_type_ids"], batch["token_type_ids"])
+        and batch["token_type_ids"].any()
+    )
 
 
 def test_the_pair_is_the_text_that_has_an_id():
-    rows = [{"sentence1": a, "sentence2": b} for a, b in (("a", "b"), ("a", "the"), ("a", "b"), ("b", "a"))]
+    rows = [
+        {"sentence1": a, "sentence2": b}
+        for a, b in (("a", "b"), ("a", "the"), ("a", "b"), ("b", "a"))
+    ]
     assert Texts(rows, TOKENIZER).text_ids.tolist() == [0, 1, 0, 2]
 
 
@@ -174,7 +195,9 @@ def test_rows_are_tokenized_a_part_at_a_time_as_if_at_once(monkeypatch):
     monkeypatch.setattr("contrast_kit.data.texts.PART", 2)
     parts = Texts(rows, TOKENIZER)
     assert parts.text_ids.tolist() == [0, 1, 0, 2, 3, 4] and parts.labels.tolist() == list(range(6))
-    assert parts.fingerprint() == whole.fingerprint() and torch.equal(parts.maskable, whole.maskable)
+    assert parts.fingerprint() == whole.fingerprint() and torch.equal(
+        parts.maskable, whole.maskable
+    )
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,9 @@ def test_harvest_reads_every_level_and_takes_each_sentence_once(tmp_path):
         'if True:\n    async def g():\n        """This function waits for the customer."""\n'
         'NOT = """This string is no docstring of any thing."""\n'
     )
-    other.write_text('def f():\n    """THIS class is about the shelf. It holds all of the toys."""\n')
+    other.write_text(
+        'def f():\n    """THIS class is about the shelf. It holds all of the toys."""\n'
+    )
     broken.write_text('def f(:\n    """This file is not Python at all."""\n')
     table = docstrings.harvest([("a", one), ("b", other), ("c", broken)], progress=False)
     assert table[["text", "topic", "place"]].values.tolist() == [
@@ -124,4 +126,6 @@ def test_a_neighbour_is_the_next_sentence_and_stands_in_the_same_split(tmp_path,
 
 def test_a_split_hangs_on_the_sentence_whatever_its_case():
     texts = [f"This module is about shop {at}." for at in range(300)]
-    assert [docstrings._split(text) for text in texts] == [docstrings._split(text.upper()) for text in texts]
+    assert [docstrings._split(text) for text in texts] == [
+        docstrings._split(text.upper()) for text in texts
+    ]

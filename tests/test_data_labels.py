@@ -27,14 +27,19 @@ def test_every_named_task_of_glue_gets_glues_integers(task, form, tmp_path):
     text = "text,label\n" + "".join(f"{row['text']},{row['label']}\n" for row in rows)
     if form == "jsonl":
         text = "\n".join(map(json.dumps, rows))
-    found = data.load(write(tmp_path, f"{task.folder.replace('-', '_')}/some.{form}", text))["train"]
+    found = data.load(write(tmp_path, f"{task.folder.replace('-', '_')}/some.{form}", text))[
+        "train"
+    ]
     assert found.features["label"].names == list(task.label_names)
     assert found["label"][:] == list(reversed(range(len(task.label_names))))
 
 
 def test_multinlis_own_json_lines(tmp_path):
     gold = ["neutral", "-", "entailment", "contradiction"]
-    rows = [{"gold_label": name, "sentence1": f"p{i}", "sentence2": f"h{i}"} for i, name in enumerate(gold)]
+    rows = [
+        {"gold_label": name, "sentence1": f"p{i}", "sentence2": f"h{i}"}
+        for i, name in enumerate(gold)
+    ]
     write(tmp_path, "multinli_1.0_dev_matched.jsonl", "\n".join(map(json.dumps, rows)))
     write(tmp_path, "multinli_1.0_dev_mismatched.jsonl", json.dumps(rows[0]))
     write(tmp_path, "test.jsonl", json.dumps({**rows[0], "gold_label": "hidden"}))
@@ -44,14 +49,24 @@ def test_multinlis_own_json_lines(tmp_path):
         "premise": ["p0", "p2", "p3"],
         "hypothesis": ["h0", "h2", "h3"],
     }
-    assert splits["validation_matched"].features["label"].names == ["entailment", "neutral", "contradiction"]
+    assert splits["validation_matched"].features["label"].names == [
+        "entailment",
+        "neutral",
+        "contradiction",
+    ]
     assert splits["validation_mismatched"]["label"][:] == [1] and splits["test"]["label"][:] == [-1]
-    write(tmp_path, "test.jsonl", '{"sentence1": "p", "sentence2": "h"}')  # no column of labels at all
+    write(
+        tmp_path, "test.jsonl", '{"sentence1": "p", "sentence2": "h"}'
+    )  # no column of labels at all
     assert "label" not in data.load(tmp_path)["test"].column_names
 
 
 def test_the_labels_of_every_split_decide_together(tmp_path):
-    write(tmp_path, "train.jsonl", '{"text": "a", "label": "entailment"}\n{"text": "b", "label": "contradiction"}')
+    write(
+        tmp_path,
+        "train.jsonl",
+        '{"text": "a", "label": "entailment"}\n{"text": "b", "label": "contradiction"}',
+    )
     write(tmp_path, "dev.jsonl", '{"text": "c", "label": "Neutral"}')
     splits = data.load(tmp_path)
     assert splits["train"]["label"][:] == [0, 2] and splits["validation"]["label"][:] == [1]
@@ -63,9 +78,14 @@ def test_two_tasks_have_the_same_names_in_another_order(tmp_path):
     for name in ("rte_small.csv", "WNLI/rte_small.csv"):  # what stands nearest to the rows decides
         assert data.load(write(tmp_path, name, text))["train"]["label"][:] == [0, 1]
     unknown = write(tmp_path, "mine.csv", text)
-    with pytest.raises(ValueError, match=r"qnli and rte and wnli, which number them differently.*labels=\("):
+    with pytest.raises(
+        ValueError, match=r"qnli and rte and wnli, which number them differently.*labels=\("
+    ):
         data.load(unknown)
-    assert data.load(unknown, labels=("not_entailment", "entailment"))["train"]["label"][:] == [1, 0]
+    assert data.load(unknown, labels=("not_entailment", "entailment"))["train"]["label"][:] == [
+        1,
+        0,
+    ]
 
 
 def test_names_that_are_a_tasks_only_in_part_are_refused(tmp_path):
@@ -77,10 +97,16 @@ def test_names_that_are_a_tasks_only_in_part_are_refused(tmp_path):
 
 
 def test_other_names_are_alphabetical_and_numbers_stay_what_they_are(tmp_path):
-    three = data.load(write(tmp_path, "a.csv", "text,label\na,positive\nb,neutral\nc,negative\n"))["train"]
+    three = data.load(write(tmp_path, "a.csv", "text,label\na,positive\nb,neutral\nc,negative\n"))[
+        "train"
+    ]
     assert three.features["label"].names == ["negative", "neutral", "positive"]
     rows = [{"text": "a", "label": str(number)} for number in (10, 9, -1)]
-    assert data.load(write(tmp_path, "b.json", json.dumps(rows)))["train"]["label"][:] == [10, 9, -1]
+    assert data.load(write(tmp_path, "b.json", json.dumps(rows)))["train"]["label"][:] == [
+        10,
+        9,
+        -1,
+    ]
 
 
 def test_labels_in_a_column_of_another_name(tmp_path):
@@ -98,25 +124,42 @@ def test_names_that_cannot_apply_are_refused(tmp_path):
             data.load(source, labels=("bad", "good"))
     with pytest.raises(ValueError, match="numbered as .'negative', 'positive'.*, not as"):
         data.load("toyshop/sst2", labels=("positive", "negative"))
-    assert data.load("toyshop/sst2", labels=("negative", "positive"))["train"].features["label"].num_classes == 2
+    assert (
+        data.load("toyshop/sst2", labels=("negative", "positive"))["train"]
+        .features["label"]
+        .num_classes
+        == 2
+    )
 
 
 def test_number_labels_of_rows_and_data_sets():
-    rows = [{"text": name, "label": name} for name in ("contradiction", "entailment")] + [{"text": "", "label": None}]
+    rows = [{"text": name, "label": name} for name in ("contradiction", "entailment")] + [
+        {"text": "", "label": None}
+    ]
     assert [row["label"] for row in data.number_labels(rows)] == [2, 0, None]
     numbered = data.number_labels(Dataset.from_list(rows))
-    assert numbered["label"][:] == [2, 0, None] and isinstance(numbered.features["label"], ClassLabel)
-    assert [row["label"] for row in data.number_labels(rows, ("contradiction", "entailment"))][:2] == [0, 1]
-    with pytest.raises(ValueError, match=r"row 0 has 'contradiction': number names with data.number_labels"):
+    assert numbered["label"][:] == [2, 0, None] and isinstance(
+        numbered.features["label"], ClassLabel
+    )
+    assert [row["label"] for row in data.number_labels(rows, ("contradiction", "entailment"))][
+        :2
+    ] == [0, 1]
+    with pytest.raises(
+        ValueError, match=r"row 0 has 'contradiction': number names with data.number_labels"
+    ):
         Texts(rows[:2], train_tokenizer(["contradiction", "entailment"], vocab_size=60))
 
 
 def test_number_labels_of_all_splits_gives_them_one_numbering():
     splits = {"train": ["neg", "neu", "pos"], "test": ["pos", "neu"]}
-    splits = {split: [{"text": name, "label": name} for name in names] for split, names in splits.items()}
+    splits = {
+        split: [{"text": name, "label": name} for name in names] for split, names in splits.items()
+    }
     numbered = data.number_labels(splits)
     assert [row["label"] for row in numbered["test"]] == [2, 1] and type(numbered) is dict
-    both = data.number_labels(DatasetDict({split: Dataset.from_list(rows) for split, rows in splits.items()}))
+    both = data.number_labels(
+        DatasetDict({split: Dataset.from_list(rows) for split, rows in splits.items()})
+    )
     assert isinstance(both, DatasetDict) and both["test"]["label"][:] == [2, 1]
     assert both["test"].features["label"].names == ["neg", "neu", "pos"]
 
@@ -126,11 +169,17 @@ def test_what_programs_write_for_no_value_is_no_class(tmp_path, word):
     """R writes NA, pandas nan, Python None; as a class it would be one more, and might move the others."""
     rows = [{"text": "a", "label": label} for label in ("neg", word, "pos")]
     file = write(tmp_path, "a.json", json.dumps(rows))
-    with pytest.raises(ValueError, match=f"Row 1 of 'train' has the label '{word}', which often says"):
+    with pytest.raises(
+        ValueError, match=f"Row 1 of 'train' has the label '{word}', which often says"
+    ):
         data.load(file)
     with pytest.raises(ValueError, match="Row 1 of 'train' has the label"):
         data.number_labels(rows)
-    assert data.load(file, labels=("neg", word, "pos"))["train"]["label"][:] == [0, 1, 2]  # it is a class, then
+    assert data.load(file, labels=("neg", word, "pos"))["train"]["label"][:] == [
+        0,
+        1,
+        2,
+    ]  # it is a class, then
     test = write(tmp_path, "test.csv", f"text,label\na,{word}\n")
     assert data.load(test)["test"]["label"][:] == [-1]
 
@@ -143,7 +192,9 @@ def test_real_multinli_agrees_with_glue():
     for split, file in (("train", "train"), ("validation_matched", "dev_matched")):
         lines = folder / f"multinli_1.0_{file}.jsonl"
         raw = [json.loads(line) for line in lines.read_text().splitlines()]
-        assert [names[label] for label in data.load(lines)[split]["label"]] == [row["gold_label"] for row in raw]
+        assert [names[label] for label in data.load(lines)[split]["label"]] == [
+            row["gold_label"] for row in raw
+        ]
 
 
 # Rows

@@ -50,7 +50,9 @@ def test_cola_has_no_header_but_in_its_test_file(tmp_path):
 def test_a_row_that_lacks_a_field_is_left_out_with_a_word_and_its_number_with_it(tmp_path):
     text = "id\tsentence1\tsentence2\tlabel\n1\tA?\tB?\tentailment\n2\t3\n3\tC?\tD?\tentailment\n"
     write(tmp_path / "RTE", "dev.tsv", text)
-    with pytest.warns(UserWarning, match="1 rows of .*dev.tsv lack a field and are left out.*row 1"):
+    with pytest.warns(
+        UserWarning, match="1 rows of .*dev.tsv lack a field and are left out.*row 1"
+    ):
         assert data.load("glue/rte", folder=tmp_path)["validation"]["idx"][:] == [0, 2]
 
 
@@ -61,9 +63,13 @@ def test_mnlis_halves_are_not_exchanged_and_pairs_without_agreement_have_no_labe
     for name in ("test_matched", "test_mismatched"):
         write(tmp_path / "MNLI", f"{name}.tsv", f"index\tsentence1\tsentence2\n0\t{name}\tB.\n")
     splits = data.load("glue/mnli", folder=tmp_path)
-    first = {split: rows["premise"][0].replace("dev", "validation") for split, rows in splits.items()}
+    first = {
+        split: rows["premise"][0].replace("dev", "validation") for split, rows in splits.items()
+    }
     assert all(split == text for split, text in first.items()) and len(first) == 4
-    assert splits["validation_matched"]["label"][:] == [1, -1] and splits["test_matched"]["label"][:] == [-1]
+    assert splits["validation_matched"]["label"][:] == [1, -1] and splits["test_matched"]["label"][
+        :
+    ] == [-1]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +101,10 @@ def test_the_sts_benchmarks_own_files_with_ragged_ends(tmp_path):
     start = 'main-captions\tMSRvid\t2012test\t0024\t2.500\tA girl, styling.\tA "girl" brushes.\n'
     rows = start + "main-news\tMSRpar\t2012\t0005\t4.0\tHe spoke.\tHe said.\thttp://a\thttp://b\n"
     found = data.load(write(tmp_path, "sts-test.csv", rows))["test"]
-    assert found["label"][:] == [2.5, 4.0] and found["sentence2"][:] == ['A "girl" brushes.', "He said."]
+    assert found["label"][:] == [2.5, 4.0] and found["sentence2"][:] == [
+        'A "girl" brushes.',
+        "He said.",
+    ]
 
 
 @pytest.mark.real_data
@@ -120,7 +129,9 @@ def test_real_glue_counts_and_labels(task, sizes, positives):
 @pytest.mark.parametrize("task", list(glue.TASKS))
 def test_every_task_in_the_hubs_schema(task):
     schema = json.loads(real("hub_schemas.json").read_text())[f"glue/{task}"]
-    folder = real("glue_data") if task == "mrpc" else real("hub_form_samples", "glue")  # the samples lack MRPC
+    folder = (
+        real("glue_data") if task == "mrpc" else real("hub_form_samples", "glue")
+    )  # the samples lack MRPC
     for split, rows in data.load(f"glue/{task}", folder=folder).items():
         assert split in schema["splits"] and set(rows.column_names) == set(schema["features"])
         expected = schema["features"]["label"]
@@ -143,7 +154,13 @@ def test_the_shops_have_glues_schema_and_rows_of_their_own(task):
 def test_sentences_end_where_they_end():
     text = 'Dr. No met J. Smith at 5.30 p.m. today. "Really?" It cost 3.5 dollars, e.g. for tea! Was it I? Yes.'
     first = "Dr. No met J. Smith at 5.30 p.m. today."
-    assert split_sentences(text) == [first, '"Really?"', "It cost 3.5 dollars, e.g. for tea!", "Was it I?", "Yes."]
+    assert split_sentences(text) == [
+        first,
+        '"Really?"',
+        "It cost 3.5 dollars, e.g. for tea!",
+        "Was it I?",
+        "Yes.",
+    ]
     assert split_sentences("") == []
 
 
@@ -166,7 +183,11 @@ def test_hard_wrapped_lines_are_joined_and_others_are_not():
     assert list(units(wrapped, "paragraph"))[0] == f"{sentence} down behind the hill."
     plain = "One.\nTwo is longer than one.\nThree is a paragraph of its own, and it has a good length.\nFour.\nFive.\n"
     assert len(list(units(plain, "paragraph"))) == len(list(units(plain, "line"))) == 5
-    people = [f"{name} bought the {colour} kite for a friend" for name in ("Clara", "Amos") for colour in "abc"]
+    people = [
+        f"{name} bought the {colour} kite for a friend"
+        for name in ("Clara", "Amos")
+        for colour in "abc"
+    ]
     assert list(units("\n".join(people))) == people  # lines without a stop
 
 
@@ -177,17 +198,34 @@ def test_a_folder_of_novels(tmp_path):
         write(tmp_path, f"{name}.txt", "Not this one.\n")
     novels = data.load(tmp_path)["train"]
     assert novels["text"][:] == ["It was late.", "No one came.", "She slept.", "He smoked."]
-    assert novels["topic"][:] == [0, 0, 0, 1] and novels.features["topic"].names == ["austen", "doyle"]
+    assert novels["topic"][:] == [0, 0, 0, 1] and novels.features["topic"].names == [
+        "austen",
+        "doyle",
+    ]
 
 
 def test_wikitext_headings_and_markdown_without_code(tmp_path):
-    text = " \n = Lobster = \n \n A lobster is blue . It swims . \n\n = = Use = = \n It is food . \n"
+    text = (
+        " \n = Lobster = \n \n A lobster is blue . It swims . \n\n = = Use = = \n It is food . \n"
+    )
     write(tmp_path, "wiki.valid.raw", text)
-    assert data.load(tmp_path)["validation"]["text"][:] == ["A lobster is blue .", "It swims .", "It is food ."]
+    assert data.load(tmp_path)["validation"]["text"][:] == [
+        "A lobster is blue .",
+        "It swims .",
+        "It is food .",
+    ]
     paragraphs = data.load(tmp_path, unit="paragraph")["validation"]["text"][:]
     assert paragraphs == ["A lobster is blue . It swims .", "It is food ."]
-    emma = write(tmp_path, "emma.md", "# Emma\n\nShe was handsome. She was clever.\n\n```\nprint(1)\n```\n#1 is text\n")
-    assert data.load(emma)["train"]["text"][:] == ["She was handsome.", "She was clever.", "#1 is text"]
+    emma = write(
+        tmp_path,
+        "emma.md",
+        "# Emma\n\nShe was handsome. She was clever.\n\n```\nprint(1)\n```\n#1 is text\n",
+    )
+    assert data.load(emma)["train"]["text"][:] == [
+        "She was handsome.",
+        "She was clever.",
+        "#1 is text",
+    ]
 
 
 @pytest.mark.real_data
@@ -233,9 +271,17 @@ def test_a_file_that_changes_is_read_anew(tmp_path):
     [
         ("a.csv", "label,text\n1,a b\n0\n", "Row 1 of .* has 1 fields, and there are 2"),
         ("a.csv", "text,label\nhello, world,1\nbye, world,0\n", "Row 0 of .* has 3 fields"),
-        ("a.csv", 'text,label\n"ball,0\nbox,1\n', "Line 3 of .*unexpected end of data. With quoted=False"),
+        (
+            "a.csv",
+            'text,label\n"ball,0\nbox,1\n',
+            "Line 3 of .*unexpected end of data. With quoted=False",
+        ),
         ("a.tsv", 'text\tlabel\n"a\tb"\t1\nc\t0\n', "read it with quoted=True"),
-        ("a.csv", "It rains today.,1\nHe left us.,0\n", "names no columns, so its row would be lost"),
+        (
+            "a.csv",
+            "It rains today.,1\nHe left us.,0\n",
+            "names no columns, so its row would be lost",
+        ),
         ("a.txt", "one\ttwo\tthree\n1\t2\t3\n", "is no running text"),
     ],
 )
@@ -256,7 +302,11 @@ def test_columns_name_what_the_first_line_does_not(tmp_path):
 def test_zhangs_files_keep_their_first_row_and_count_from_zero(tmp_path):
     amazon = '"2","Great","A ""fine"" CD."\n"1","Bad","No."\n'
     found = data.load(write(tmp_path / "amazon_review_polarity_csv", "train.csv", amazon))["train"]
-    assert found[:] == {"label": [1, 0], "title": ["Great", "Bad"], "content": ['A "fine" CD.', "No."]}
+    assert found[:] == {
+        "label": [1, 0],
+        "title": ["Great", "Bad"],
+        "content": ['A "fine" CD.', "No."],
+    }
 
 
 def test_files_of_one_split_have_the_same_columns_of_the_same_kinds(tmp_path):
@@ -273,7 +323,9 @@ def test_files_of_one_split_have_the_same_columns_of_the_same_kinds(tmp_path):
 def test_permuted_classes_are_refused_within_a_split_and_across(tmp_path, second):
     for name, classes in (("train1", ["no", "yes"]), (second, ["yes", "no"])):
         features = Features({"text": Value("string"), "label": ClassLabel(names=classes)})
-        Dataset.from_dict({"text": ["a"], "label": [0]}, features=features).to_parquet(tmp_path / f"{name}.parquet")
+        Dataset.from_dict({"text": ["a"], "label": [0]}, features=features).to_parquet(
+            tmp_path / f"{name}.parquet"
+        )
     with pytest.raises(ValueError, match="kinds of values|are numbered as"):
         data.load(tmp_path)
 
@@ -292,7 +344,11 @@ def test_squads_nested_file_gives_each_question_its_own_paragraph(tmp_path):
     rows = data.load(tmp_path)["validation"]
     assert rows["id"][:] == ["1", "2", "3"] and rows["title"][:] == ["Toys"] * 3
     assert rows["context"][:] == ["a red kite", "a red kite", "a blue drum"]
-    assert [answers["text"] for answers in rows["answers"]] == [["red"], [], ["blue"]]  # no plausible ones
+    assert [answers["text"] for answers in rows["answers"]] == [
+        ["red"],
+        [],
+        ["blue"],
+    ]  # no plausible ones
 
 
 @pytest.mark.parametrize(
@@ -307,7 +363,10 @@ def test_squads_nested_file_gives_each_question_its_own_paragraph(tmp_path):
 def test_a_split_is_found_beside_whatever_is_no_letter(name, split, tmp_path):
     for file in ("train1.csv", name, f"._{name}"):  # the last as macOS writes them, and no text
         write(tmp_path, file, "text,label\na,1\n" if file[0] != "." else "\0")
-    assert {split: len(rows) for split, rows in data.load(tmp_path).items()} == {"train": 1, split: 1}
+    assert {split: len(rows) for split, rows in data.load(tmp_path).items()} == {
+        "train": 1,
+        split: 1,
+    }
 
 
 def test_a_folder_of_two_tables_is_read_in_few_steps(tmp_path):
@@ -319,7 +378,11 @@ def test_a_folder_of_two_tables_is_read_in_few_steps(tmp_path):
     sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
 
     def note(frame, event, _):
-        if event == "call" and "contrast_kit" in frame.f_code.co_filename and frame.f_code.co_name[0] != "<":
+        if (
+            event == "call"
+            and "contrast_kit" in frame.f_code.co_filename
+            and frame.f_code.co_name[0] != "<"
+        ):
             calls.append(frame.f_code.co_filename)
 
     sys.setprofile(note)
@@ -332,8 +395,14 @@ def test_a_folder_of_two_tables_is_read_in_few_steps(tmp_path):
 @pytest.mark.real_data
 @real_data
 def test_real_tables_and_json():
-    kitchen = data.load(real("transfer", "amazon_kitchen"), quoted=True)  # quoted fields that go over several lines
-    assert len(kitchen["train"]) == 1700 and len(kitchen["validation"]) == 300 and sum(kitchen["train"]["label"]) == 850
+    kitchen = data.load(
+        real("transfer", "amazon_kitchen"), quoted=True
+    )  # quoted fields that go over several lines
+    assert (
+        len(kitchen["train"]) == 1700
+        and len(kitchen["validation"]) == 300
+        and sum(kitchen["train"]["label"]) == 850
+    )
     with pytest.raises(ValueError, match="quoted=True"):
         data.load(real("transfer", "amazon_kitchen"))
     assert len(data.load(real("vl", "nlvr2", "balanced_dev.json"))["validation"]) == 2300
@@ -351,7 +420,9 @@ def test_real_tables_and_json():
 
 def test_without_network_the_answer_comes_in_seconds_and_names_what_works(monkeypatch, tmp_path):
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    monkeypatch.setenv("HF_ENDPOINT", "http://192.0.2.1")  # an address that never answers (RFC 5737)
+    monkeypatch.setenv(
+        "HF_ENDPOINT", "http://192.0.2.1"
+    )  # an address that never answers (RFC 5737)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     start = time.perf_counter()
     with pytest.raises(FileNotFoundError, match="hub cannot be reached; use .*toyshop/.*folder="):
@@ -360,13 +431,18 @@ def test_without_network_the_answer_comes_in_seconds_and_names_what_works(monkey
 
 
 def test_sentences_of_a_split():
-    rows = [{"premise": "A.", "hypothesis": "B.", "label": 1}, {"premise": "A.", "hypothesis": " ", "label": 0}]
+    rows = [
+        {"premise": "A.", "hypothesis": "B.", "label": 1},
+        {"premise": "A.", "hypothesis": " ", "label": 0},
+    ]
     for split in (rows, Dataset.from_list(rows)):
         assert data.sentences(split) == ["A.", "B."]
         assert data.sentences(split, distinct=False) == ["A.", "B.", "A."]
         assert data.sentences(split, columns="hypothesis") == ["B."]
     assert data.sentences([]) == [] and data.sentences(["A.", "B.", "A."]) == ["A.", "B."]
-    with pytest.raises(ValueError, match="no column 'text'; the columns are premise, hypothesis, label"):
+    with pytest.raises(
+        ValueError, match="no column 'text'; the columns are premise, hypothesis, label"
+    ):
         data.sentences(rows, columns="text")
 
 
@@ -396,7 +472,9 @@ def asked(monkeypatch):
     return calls
 
 
-def test_a_short_name_of_the_hub_is_its_data_set_in_its_configuration_unless_another_is_given(asked):
+def test_a_short_name_of_the_hub_is_its_data_set_in_its_configuration_unless_another_is_given(
+    asked,
+):
     for name in ("wikitext", "wikitext-103", "snli"):
         data.load(name)
     data.load("wikitext", config="wikitext-103-raw-v1")
@@ -410,7 +488,9 @@ def test_a_short_name_of_the_hub_is_its_data_set_in_its_configuration_unless_ano
 
 def test_wikitext_of_the_hub_is_cut_like_its_files_and_nothing_else_is(asked):
     assert data.load("wikitext")["train"]["text"][:] == ["It is late .", "No one came ."]
-    assert data.load("wikitext", unit="paragraph")["train"]["text"][:] == ["It is late . No one came ."]
+    assert data.load("wikitext", unit="paragraph")["train"]["text"][:] == [
+        "It is late . No one came ."
+    ]
     assert data.load("yelp")["train"]["text"][1] == "It is late . No one came . \n"
     assert data.load("glue/sst2")["train"]["sentence"][1] == "It is late . No one came ."
     assert asked[-1][:2] == ("nyu-mll/glue", "sst2")

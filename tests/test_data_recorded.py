@@ -11,4 +11,6 @@ ORIGIN = {"command", "device", "torch", "transformers", "commit", "seconds", "se
 def test_each_table_has_its_origin(name):
     table = recorded(name)
     assert len(table) and set(table.attrs) >= ORIGIN
-    assert table.attrs["commit"] and table.attrs["command"].startswith(("python benchmarks/", "python -m contrast_kit"))
+    assert table.attrs["commit"] and table.attrs["command"].startswith(
+        ("python benchmarks/", "python -m contrast_kit")
+    )

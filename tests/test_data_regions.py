@@ -22,7 +22,9 @@ from contrast_kit.data.pictures import NONE, random_pictures
 
 REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
 VL = Path(REAL or ".") / "vl"
-real_data = pytest.mark.skipif(not (VL / "nlvr2").is_dir(), reason="CONTRAST_KIT_REAL_DATA has no folder vl")
+real_data = pytest.mark.skipif(
+    not (VL / "nlvr2").is_dir(), reason="CONTRAST_KIT_REAL_DATA has no folder vl"
+)
 
 LINES = ["a red ball", "two small drums", "a red ball", "the kite is on the top shelf"]
 
@@ -63,10 +65,14 @@ def test_each_row_has_its_own_picture_and_padding_behind_it(rows, tokenizer, pic
         alone = pictures.only([image])
         n = int(alone.region_mask.sum())
         assert torch.equal(batch["regions"][at, :n], alone.regions[0, :n])
-        assert batch["region_mask"][at].tolist() == [True] * n + [False] * (batch["regions"].shape[1] - n)
+        assert batch["region_mask"][at].tolist() == [True] * n + [False] * (
+            batch["regions"].shape[1] - n
+        )
         assert (batch["regions"][at, n:] == 0).all() and (batch["objects"][at, n:] == NONE).all()
     counts = pictures.region_mask.sum(1)
-    assert texts.batch([1])["regions"].shape[1] == counts[1], "padded to the most regions of the batch, no more"
+    assert texts.batch([1])["regions"].shape[1] == counts[1], (
+        "padded to the most regions of the batch, no more"
+    )
 
 
 def test_the_same_words_on_two_pictures_are_two_pairs(rows, tokenizer, pictures):
@@ -86,13 +92,26 @@ def test_two_pictures_stand_under_left_and_right(tokenizer, pictures):
 
 
 def test_answers_become_soft_labels(tokenizer, pictures):
-    rows = [{"question": "what colour", "image_id": 0, "answers": ["red"] * 3 + ["pink"] * 6 + ["scarlet"]}]
+    rows = [
+        {
+            "question": "what colour",
+            "image_id": 0,
+            "answers": ["red"] * 3 + ["pink"] * 6 + ["scarlet"],
+        }
+    ]
     texts = Regions(rows, tokenizer, pictures, answers=["red", "pink", "blue"])
     assert texts.batch([0])["answer_scores"].tolist() == [pytest.approx([0.9, 1.0, 0.0])]
-    both = Regions([rows[0] | {"answer": "blue"}], tokenizer, pictures, answers=["red", "pink", "blue"])
-    assert torch.equal(both.answer_scores, texts.answer_scores), "ten people's before the most frequent of them"
+    both = Regions(
+        [rows[0] | {"answer": "blue"}], tokenizer, pictures, answers=["red", "pink", "blue"]
+    )
+    assert torch.equal(both.answer_scores, texts.answer_scores), (
+        "ten people's before the most frequent of them"
+    )
     single = Regions(
-        [{"question": "what", "image_id": 0, "answer": "red"}], tokenizer, pictures, answers=["blue", "red"]
+        [{"question": "what", "image_id": 0, "answer": "red"}],
+        tokenizer,
+        pictures,
+        answers=["blue", "red"],
     )
     assert single.batch([0])["answer_scores"].tolist() == [[0, 1]]
 
@@ -105,7 +124,9 @@ def test_scores_of_votes_are_those_that_lxmert_trains_on():
 
 
 def test_truth_is_asked_for_the_rows_and_pictures_of_the_batch(rows, tokenizer, pictures):
-    texts = Regions(rows, tokenizer, pictures, truth=lambda rows, images: torch.tensor(rows)[:, None] == images)
+    texts = Regions(
+        rows, tokenizer, pictures, truth=lambda rows, images: torch.tensor(rows)[:, None] == images
+    )
     assert (
         texts.batch([2, 0, 1])["true_of"].tolist()
         == (torch.tensor([2, 0, 1])[:, None] == torch.tensor([2, 0, 1])).tolist()
@@ -117,15 +138,23 @@ def test_truth_is_asked_for_the_rows_and_pictures_of_the_batch(rows, tokenizer, 
 
 def test_features_are_scaled_by_the_training_pictures_alone():
     raw = random_pictures(40, regions=5, width=6)
-    raw = replace(raw, regions=torch.where(raw.region_mask[:, :, None], 9.8 * raw.regions + 7.4, 0.0))
+    raw = replace(
+        raw, regions=torch.where(raw.region_mask[:, :, None], 9.8 * raw.regions + 7.4, 0.0)
+    )
     scaled = raw.standardised(on=range(30))
     train = scaled.only(range(30))
     here = train.regions[train.region_mask]
     assert here.mean(0).abs().max() < 1e-5 and (here.std(0, correction=0) - 1).abs().max() < 1e-4
-    changed = replace(raw, regions=torch.where(raw.ids[:, None, None] < 30, raw.regions, raw.regions + 100))
+    changed = replace(
+        raw, regions=torch.where(raw.ids[:, None, None] < 30, raw.regions, raw.regions + 100)
+    )
     again = changed.standardised(on=range(30))
-    assert torch.equal(again.only(range(30)).regions, train.regions), "a test picture shifts nobody's scale"
-    assert (scaled.regions[~scaled.region_mask] == 0).all(), "padding stays zero and counts in no mean"
+    assert torch.equal(again.only(range(30)).regions, train.regions), (
+        "a test picture shifts nobody's scale"
+    )
+    assert (scaled.regions[~scaled.region_mask] == 0).all(), (
+        "padding stays zero and counts in no mean"
+    )
 
 
 def test_a_constant_feature_stays_finite():
@@ -150,7 +179,10 @@ TWO = torch.tensor([[[0.0, 0.0, 0.5, 1.0], [0.5, 0.0, 1.0, 1.0]]])
 REFUSED = {
     "boxes in pixels": (dict(boxes=TWO * 96), "divide pixels"),
     "width and height": (dict(boxes=torch.tensor([[[0.6, 0.6, 0.3, 0.3]] * 2])), "x1 < x2"),
-    "NaN in a feature": (dict(regions=torch.full((1, 2, 3), float("nan"))), "Picture 4: .*NaN or infinity"),
+    "NaN in a feature": (
+        dict(regions=torch.full((1, 2, 3), float("nan"))),
+        "Picture 4: .*NaN or infinity",
+    ),
     "no region": (dict(region_mask=torch.zeros(1, 2, dtype=torch.bool)), "no region"),
     "padding first": (dict(region_mask=torch.tensor([[False, True]])), "padding must stand behind"),
     "class -1": (dict(objects=torch.tensor([[-1, 0]])), "object classes are 0 … 0, and -100"),
@@ -185,11 +217,21 @@ def test_the_region_table_is_read_with_boxes_as_shares(tmp_path):
     path = tmp_path / "regions.tsv"
     path.write_text(line() + line("COCO_val2014_000000000007", n=1))
     found = picture_files.region_table(path)
-    assert found.ids.tolist() == [42, 7] and found.region_mask.tolist() == [[True, True], [True, False]]
-    assert found.boxes[0, 0].tolist() == pytest.approx([0.1, 0.5, 0.5, 1.0]), "x by the width, y by the height"
-    assert found.regions[0].tolist() == [[0, 1, 2], [3, 4, 5]] and found.objects[1].tolist() == [0, NONE]
+    assert found.ids.tolist() == [42, 7] and found.region_mask.tolist() == [
+        [True, True],
+        [True, False],
+    ]
+    assert found.boxes[0, 0].tolist() == pytest.approx([0.1, 0.5, 0.5, 1.0]), (
+        "x by the width, y by the height"
+    )
+    assert found.regions[0].tolist() == [[0, 1, 2], [3, 4, 5]] and found.objects[1].tolist() == [
+        0,
+        NONE,
+    ]
     assert found.object_confidence[0, 0] == pytest.approx(0.9)
-    assert found.attributes[0].tolist() == [5, 6] and found.attribute_confidence[0, 0] == pytest.approx(0.4)
+    assert found.attributes[0].tolist() == [5, 6] and found.attribute_confidence[
+        0, 0
+    ] == pytest.approx(0.4)
     assert len(picture_files.region_table(path, most=1)) == 1
 
 
@@ -197,8 +239,12 @@ def test_patches_are_the_pixels_of_their_boxes():
     pixels = np.random.default_rng(0).integers(0, 256, (2, 8, 12, 3)).astype(np.uint8)
     found = picture_files.patches(pixels, [5, 6], side=4)
     assert found.regions.shape == (2, 6, 48)
-    for r, (x1, y1, x2, y2) in enumerate((found.boxes[0] * torch.tensor([12, 8, 12, 8])).round().int().tolist()):
-        assert np.allclose(found.regions[1, r].numpy() * 255, pixels[1, y1:y2, x1:x2].ravel(), atol=1e-3)
+    for r, (x1, y1, x2, y2) in enumerate(
+        (found.boxes[0] * torch.tensor([12, 8, 12, 8])).round().int().tolist()
+    ):
+        assert np.allclose(
+            found.regions[1, r].numpy() * 255, pixels[1, y1:y2, x1:x2].ravel(), atol=1e-3
+        )
 
 
 # -- questions and statements ----------------------------------------------------------------------------------------
@@ -217,7 +263,10 @@ def test_labels_written_as_words_are_read_as_what_they_say(tmp_path):
 
 
 def test_vqa_is_read_plain_or_packed_and_by_the_numbers_of_questions(tmp_path):
-    told = {"answers": [{"answer": "red", "answer_id": n} for n in range(10)], "multiple_choice_answer": "red"}
+    told = {
+        "answers": [{"answer": "red", "answer_id": n} for n in range(10)],
+        "multiple_choice_answer": "red",
+    }
     told |= {"answer_type": "other", "question_type": "what", "question_id": 7}
     question = {"question": "What?", "image_id": 3, "question_id": 7}
     (tmp_path / "q.json").write_text(json.dumps({"questions": [question]}))
@@ -225,20 +274,29 @@ def test_vqa_is_read_plain_or_packed_and_by_the_numbers_of_questions(tmp_path):
     (row,) = picture_files.vqa_v2(tmp_path / "q.json", tmp_path / "a.gz")
     assert row["answers"] == ["red"] * 10 and row["image_id"] == 3 and row["answer_type"] == "other"
     other = told | {"multiple_choice_answer": "pink", "question_id": 9}
-    (tmp_path / "two.json").write_text(json.dumps({"annotations": [other, told | {"multiple_choice_answer": "blue"}]}))
+    (tmp_path / "two.json").write_text(
+        json.dumps({"annotations": [other, told | {"multiple_choice_answer": "blue"}]})
+    )
     (row,) = picture_files.vqa_v2(tmp_path / "q.json", tmp_path / "two.json")
-    assert row["answer"] == "blue", "found by its number, not by its place; the most frequent, as the file has it"
+    assert row["answer"] == "blue", (
+        "found by its number, not by its place; the most frequent, as the file has it"
+    )
 
 
 @real_data
 @pytest.mark.real_data
 def test_real_questions_with_ten_answers():
     folder = VL / "vqa_v2_questions"
-    rows = picture_files.vqa_v2(folder / "vqa_questions_test.gzip", folder / "vqa_annotatons_test.gzip")
+    rows = picture_files.vqa_v2(
+        folder / "vqa_questions_test.gzip", folder / "vqa_annotatons_test.gzip"
+    )
     assert len(rows) == 2962 and all(len(row["answers"]) == 10 for row in rows)
     assert {row["answer_type"] for row in rows} == {"yes/no", "number", "other"}
     assert (
-        answer_scores([row["answers"] for row in rows], answer_list(row["answer"] for row in rows)).amax(1).mean() > 0.9
+        answer_scores([row["answers"] for row in rows], answer_list(row["answer"] for row in rows))
+        .amax(1)
+        .mean()
+        > 0.9
     )
 
 
@@ -246,7 +304,11 @@ def test_real_questions_with_ten_answers():
 @pytest.mark.real_data
 def test_real_statements_of_people():
     dev = picture_files.nlvr(VL / "nlvr" / "dev" / "dev.json")
-    assert len(dev) == 989 and sum(row["label"] for row in dev) == 547 and len({r["sentence"] for r in dev}) == 249
+    assert (
+        len(dev) == 989
+        and sum(row["label"] for row in dev) == 547
+        and len({r["sentence"] for r in dev}) == 249
+    )
     assert Path(dev[0]["file"]).is_file() and len(dev[0]["boxes"]) == 3
     two = picture_files.nlvr2(VL / "nlvr2" / "balanced_dev.json")
     assert len(two) == 2300 and sum(row["label"] for row in two) == 1150

@@ -74,7 +74,9 @@ def test_a_good_has_at_most_six_shapes_and_stands_whole_on_its_square(good):
     assert all(0 <= value <= 20 for _, _, place in SHAPES[good] for value in place)
     share = sprite(good, 20).sum(0)
     assert share[-2:].sum() > 1, "it stands on the ground"
-    assert (sprite(good, LENGTH["big"])[0] > 0.5).sum() > 20, "enough of it is paint to show its colour"
+    assert (sprite(good, LENGTH["big"])[0] > 0.5).sum() > 20, (
+        "enough of it is paint to show its colour"
+    )
 
 
 def test_a_toy_is_drawn_where_its_record_says_and_in_its_colour():
@@ -87,9 +89,16 @@ def test_a_toy_is_drawn_where_its_record_says_and_in_its_colour():
     assert x1 > 0.7 and y2 < 0.35, "x counts from the left, y from the top"
     (a1, _, a2, _), *_ = scenes.boxes(scene_of(replace(toy, size="small")), SILENT, train=True)
     assert x2 - x1 > a2 - a1, "a small toy has a small box"
-    veiled = scenes.picture(scene_of(toy), scenes.Noise(0, 0, 0, 0, veiled=1.0), train=True).astype(float)
+    veiled = scenes.picture(scene_of(toy), scenes.Noise(0, 0, 0, 0, veiled=1.0), train=True).astype(
+        float
+    )
     assert (np.abs(veiled - np.array(RGB["blue"])).sum(2) < 12).sum() < 10, "behind a glare"
-    assert x1 * SIDE <= x.min() and x.max() < x2 * SIDE and y1 * SIDE <= y.min() and y.max() < y2 * SIDE
+    assert (
+        x1 * SIDE <= x.min()
+        and x.max() < x2 * SIDE
+        and y1 * SIDE <= y.min()
+        and y.max() < y2 * SIDE
+    )
 
 
 def test_boxes_are_corners_inside_their_place_and_never_overlap(seen):
@@ -104,7 +113,9 @@ def test_boxes_are_corners_inside_their_place_and_never_overlap(seen):
 
 def test_handwriting_is_not_shared_between_training_and_test():
     for number in range(2, 10):
-        train, test = ({image.tobytes() for image in digits(side)[number]} for side in (True, False))
+        train, test = (
+            {image.tobytes() for image in digits(side)[number]} for side in (True, False)
+        )
         assert len(train) > 100 and len(test) > 20 and not train & test
 
 
@@ -112,7 +123,10 @@ def test_handwriting_is_not_shared_between_training_and_test():
 
 
 def test_the_detector_errs_on_about_one_crop_in_ten_and_knows_when(seen, capsys):
-    truth = {name: torch.cat([true_classes(scenes.scene(i))[name] for i in SOME]) for name in ("objects", "attributes")}
+    truth = {
+        name: torch.cat([true_classes(scenes.scene(i))[name] for i in SOME])
+        for name in ("objects", "attributes")
+    }
     here = seen.region_mask
     for name in truth:
         right = getattr(seen, name)[here] == truth[name]
@@ -137,7 +151,9 @@ def test_every_caption_is_true_of_its_picture():
 def test_a_changed_fact_is_false_unless_the_shelf_holds_it_too():
     shelf = scene_of(Toy("drum", "red", "big", 5, 0, 0), Toy("drum", "red", "small", 3, 0, 1))
     fact = Stock(2, "drum", SHELVES[0], colour="red")
-    assert scenes.true_of([fact], shelf) and scenes.true_of([replace(fact, number=1, size="big")], shelf)
+    assert scenes.true_of([fact], shelf) and scenes.true_of(
+        [replace(fact, number=1, size="big")], shelf
+    )
     assert scenes.true_of([replace(fact, number=1)], shelf), "there is a red drum, and another"
     for wrong in (
         {"number": 3},
@@ -154,10 +170,14 @@ def test_truth_of_batches_is_true_of_asked_one_by_one():
     rows = scenes.rows("captions", "test")[:60]
     pictures = [row["image_id"] for row in rows[::2]]
     table = scenes.truth(rows)(range(60), torch.tensor(pictures))
-    one_by_one = [[scenes.true_of(scenes.facts_of(row), scenes.scene(i)) for i in pictures] for row in rows]
+    one_by_one = [
+        [scenes.true_of(scenes.facts_of(row), scenes.scene(i)) for i in pictures] for row in rows
+    ]
     assert table.tolist() == one_by_one
     fact = dict(number=1, good="drum", shelf=SHELVES[0], size="", colour="", price=0)
-    four = [rows[0] | {"facts": [fact | {"good": good} for good in ("drum", "kite", "bus", "robot")]}]
+    four = [
+        rows[0] | {"facts": [fact | {"good": good} for good in ("drum", "kite", "bus", "robot")]}
+    ]
     expected = [[scenes.true_of(scenes.facts_of(four[0]), scenes.scene(i)) for i in pictures]]
     assert scenes.truth(four)([0], torch.tensor(pictures)).tolist() == expected
     for number in (-1, 5000):
@@ -185,7 +205,9 @@ def test_no_mismatched_caption_is_true_of_the_picture_it_is_put_to(seen, tokeniz
     assert batch["true_of"].diagonal().all()
     also = batch["true_of"] & (batch["image_id"][:, None] != batch["image_id"])
     assert also.any(), "there is something to avoid"
-    batch["input_ids"] = torch.arange(len(vague))[:, None]  # so that a swapped text tells whose it was
+    batch["input_ids"] = torch.arange(len(vague))[
+        :, None
+    ]  # so that a swapped text tells whose it was
     swapped = mismatched(batch, 1.0, generator=torch.Generator().manual_seed(0))
     for row, source in enumerate(swapped["input_ids"].flatten().tolist()):
         if not swapped["matched"][row]:
@@ -230,7 +252,9 @@ def test_each_question_is_asked_of_two_pictures_with_other_answers():
     ],
 )
 def test_the_form_of_a_question_gives_its_type_away_but_not_its_answer(kind, most):
-    train, test = ([r for r in scenes.rows("vqa", s) if r["question_type"] == kind] for s in ("train", "test"))
+    train, test = (
+        [r for r in scenes.rows("vqa", s) if r["question_type"] == kind] for s in ("train", "test")
+    )
     predicted = ck.tasks.question_only(
         [row["question"] for row in train],
         [row["answer"] for row in train],
@@ -392,7 +416,9 @@ def test_pictures_are_kept_and_standardised_on_the_training_scenes(monkeypatch, 
     train = first.only(range(30)).regions[first.only(range(30)).region_mask]
     assert train.mean(0).abs().max() < 1e-5 and (train.std(0, correction=0) - 1).abs().max() < 1e-3
     test = first.only(range(30, 40)).regions[first.only(range(30, 40)).region_mask]
-    assert test.mean(0).abs().max() > 1e-2, "the test is scaled by the training scenes, not by itself"
+    assert test.mean(0).abs().max() > 1e-2, (
+        "the test is scaled by the training scenes, not by itself"
+    )
 
 
 def test_the_tag_shows_the_price_in_the_handwriting_of_the_split(monkeypatch):
@@ -404,7 +430,10 @@ def test_the_tag_shows_the_price_in_the_handwriting_of_the_split(monkeypatch):
         )
         ink = (250 - picture[CELL_H - 9 : CELL_H - 1, :, 0].astype(float)) / 205  # [8, 96]
         tags = [ink[:, x : x + 8] for x in range(CELL_W - 8)]
-        near = {n: min(np.abs(tag - image).mean() for tag in tags for image in digits(False)[n]) for n in range(2, 10)}
+        near = {
+            n: min(np.abs(tag - image).mean() for tag in tags for image in digits(False)[n])
+            for n in range(2, 10)
+        }
         assert min(near, key=near.get) == price
     sides, plain = [], digits
     monkeypatch.setattr(draw, "digits", lambda train: sides.append(train) or plain(train))
@@ -418,10 +447,15 @@ def test_the_tag_shows_the_price_in_the_handwriting_of_the_split(monkeypatch):
 
 def test_noise_and_seed_reach_the_detector():
     weights = lambda *how, **options: torch.cat(  # noqa: E731
-        [each.flatten() for each in train_detector(*how, scenes=6, epochs=1, **options).parameters()]
+        [
+            each.flatten()
+            for each in train_detector(*how, scenes=6, epochs=1, **options).parameters()
+        ]
     )
     one = weights()
-    assert one.equal(weights()) and not one.equal(weights(seed=1)) and not one.equal(weights(SILENT))
+    assert (
+        one.equal(weights()) and not one.equal(weights(seed=1)) and not one.equal(weights(SILENT))
+    )
     weak, some = train_detector(scenes=6, epochs=1), [scenes.scene(0)]
     assert not detect(weak, some).regions.equal(detect(weak, some, SILENT).regions)
     classes = true_classes(

@@ -28,7 +28,9 @@ def same(one, other):
     for index in range(len(one)):
         a, b = one[index], other[index]
         assert a.keys() == b.keys()
-        assert all(torch.equal(torch.as_tensor(a[k]), torch.as_tensor(b[k])) for k in a if k != "text_id")
+        assert all(
+            torch.equal(torch.as_tensor(a[k]), torch.as_tensor(b[k])) for k in a if k != "text_id"
+        )
 
 
 # The same as Texts
@@ -52,7 +54,9 @@ def sources(rows, folder):
     }
 
 
-@pytest.mark.parametrize("form", ["generator", "function", "list", "dataset", "iterable", "jsonl", "parquet", "csv"])
+@pytest.mark.parametrize(
+    "form", ["generator", "function", "list", "dataset", "iterable", "jsonl", "parquet", "csv"]
+)
 def test_a_stream_holds_what_texts_hold(form, texts, tokenizer, tmp_path):
     rows = [{"sentence": text, "label": number % 3} for number, text in enumerate(texts[:40])]
     whole = Texts(rows, tokenizer, max_length=12)
@@ -68,7 +72,9 @@ def test_token_types_and_pairs_and_label_names():
     kinds = train_tokenizer(["a red ball", "the box"], vocab_size=60)
     kinds.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
     rows = [{"premise": "a red ball", "hypothesis": "the box", "label": i % 2} for i in range(9)]
-    data = datasets.Dataset.from_list(rows).cast_column("label", datasets.ClassLabel(names=["no", "yes"]))
+    data = datasets.Dataset.from_list(rows).cast_column(
+        "label", datasets.ClassLabel(names=["no", "yes"])
+    )
     same(Texts(data, kinds), found := Stream(data, kinds))
     assert found.label_names == ["no", "yes"] and found.columns == ("premise", "hypothesis")
 
@@ -95,13 +101,17 @@ def test_fit_on_a_stream_gives_the_weights_of_texts(texts, tokenizer):
     found = []
     for data in (texts[:60], iter(texts[:60])):  # a generator goes to fit as it is
         encoder = make_encoder(tokenizer, dropout=0.1)
-        ck.fit(ck.objectives.CMLM(encoder), data, steps=5, batch_size=8, max_length=32, progress=False)
+        ck.fit(
+            ck.objectives.CMLM(encoder), data, steps=5, batch_size=8, max_length=32, progress=False
+        )
         found.append(weights(encoder))
     assert torch.equal(*found)
 
 
 @pytest.mark.parametrize("pack", [False, True])
-def test_a_run_stopped_in_the_middle_of_an_epoch_goes_on_to_the_same_weights(pack, texts, tokenizer, tmp_path):
+def test_a_run_stopped_in_the_middle_of_an_epoch_goes_on_to_the_same_weights(
+    pack, texts, tokenizer, tmp_path
+):
     def run(folder, lines, stop=None, resume=False):
         encoder = make_encoder(tokenizer, dropout=0.1)
         source = Stream(iter(lines), tokenizer, max_length=24, pack=pack)  # walked through anew
@@ -142,15 +152,22 @@ def test_blocks_are_full_and_documents_are_separated(texts, tokenizer, tmp_path)
         ids, maskable = blocks[i]["input_ids"].tolist(), blocks[i]["maskable"]
         assert (ids[0], ids[-1]) == frame and maskable.tolist() == [id not in frame for id in ids]
     assert len(set(blocks.text_ids.tolist())) == len(blocks) and blocks.labels is None
-    file.write_text("\n".join(text for document in documents for text in document))  # one document of the same texts
+    file.write_text(
+        "\n".join(text for document in documents for text in document)
+    )  # one document of the same texts
     joined = [token for token in expected if token != tokenizer.sep_token_id]
-    assert content(Stream(file, tokenizer, max_length=32, pack=True)) == [*joined, tokenizer.sep_token_id]
+    assert content(Stream(file, tokenizer, max_length=32, pack=True)) == [
+        *joined,
+        tokenizer.sep_token_id,
+    ]
 
 
 def test_packing_with_another_frame_is_refused(texts):
     bare = train_tokenizer(texts, vocab_size=300)
     bare.backend_tokenizer.post_processor = TemplateProcessing(single="$A", special_tokens=[])
-    with pytest.raises(ValueError, match="this tokenizer frames a text otherwise"):  # COCO-LM's crop would cut it open
+    with pytest.raises(
+        ValueError, match="this tokenizer frames a text otherwise"
+    ):  # COCO-LM's crop would cut it open
         Stream(iter(texts), bare, pack=True)
 
 
@@ -164,7 +181,10 @@ def test_a_source_without_an_end_needs_a_limit(tokenizer):
 @pytest.mark.parametrize("unlabelled", [[0], [3, 4, 5], range(9)])
 def test_a_row_without_a_label_or_a_token_shifts_no_other_label(tokenizer, monkeypatch, unlabelled):
     monkeypatch.setattr(stream, "PART", 3)
-    rows = [{"text": f"a ball {'red ' * i}"} | ({} if i in unlabelled else {"label": i}) for i in range(9)]
+    rows = [
+        {"text": f"a ball {'red ' * i}"} | ({} if i in unlabelled else {"label": i})
+        for i in range(9)
+    ]
     whole = [-1 if i in unlabelled else i for i in range(9)]
     labels = Stream(iter(rows), tokenizer).labels
     assert (labels is None) if set(whole) == {-1} else (labels.tolist() == whole)
@@ -172,7 +192,11 @@ def test_a_row_without_a_label_or_a_token_shifts_no_other_label(tokenizer, monke
     with pytest.warns(UserWarning, match="1 texts of the source hold no token"):
         found = Stream(iter(rows), tokenizer)
     assert found.left_out == 1 and len(found) == 8
-    assert (found.labels is None) if set(whole) == {-1} else (found.labels.tolist() == whole[:1] + whole[2:])
+    assert (
+        (found.labels is None)
+        if set(whole) == {-1}
+        else (found.labels.tolist() == whole[:1] + whole[2:])
+    )
 
 
 # Memory
@@ -185,7 +209,10 @@ def test_memory_does_not_grow_with_the_text(tokenizer):
         return tracemalloc.get_traced_memory()[1], tracemalloc.stop()
 
     small, large = peak(100)[0], peak(1_600)[0]
-    assert large - small < 0.25 * 1_500 * 440, (small, large)  # 440 characters a line; numbers of a text remain
+    assert large - small < 0.25 * 1_500 * 440, (
+        small,
+        large,
+    )  # 440 characters a line; numbers of a text remain
 
 
 @pytest.mark.real_data

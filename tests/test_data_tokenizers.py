@@ -18,9 +18,16 @@ REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
 @pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
 def test_frame_and_special_tokens(kind):
     tokenizer = train_tokenizer(LINES, vocab_size=400, kind=kind)
-    special = tokenizer.pad_token_id, tokenizer.unk_token_id, tokenizer.cls_token_id, tokenizer.sep_token_id
+    special = (
+        tokenizer.pad_token_id,
+        tokenizer.unk_token_id,
+        tokenizer.cls_token_id,
+        tokenizer.sep_token_id,
+    )
     assert (*special, tokenizer.mask_token_id) == (0, 1, 2, 3, 4)
-    a, b = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("red ball", "the box"))
+    a, b = (
+        tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("red ball", "the box")
+    )
     assert tokenizer("red ball")["input_ids"] == [2, *a, 3]
     pair = tokenizer("red ball", "the box")
     assert pair["input_ids"] == [2, *a, 3, *b, 3]
@@ -41,7 +48,9 @@ def test_a_saved_folder_opens_as_the_same_tokenizer(kind, tmp_path):
         assert opened.special_tokens_map == tokenizer.special_tokens_map
         assert opened.model_max_length == 512
         text = "the red [MASK] isn't here"
-        assert opened.decode(opened(text)["input_ids"]) == tokenizer.decode(tokenizer(text)["input_ids"])
+        assert opened.decode(opened(text)["input_ids"]) == tokenizer.decode(
+            tokenizer(text)["input_ids"]
+        )
 
 
 VOCABULARIES = """
@@ -75,7 +84,10 @@ def test_case_and_bytes():
     assert train_tokenizer(LINES).tokenize("The NAÏVE ball") == ["the", "naive", "ball"]
     assert train_tokenizer(LINES, lowercase=False).tokenize("naïve") == ["naïve"]
     bpe = train_tokenizer(LINES, vocab_size=400, kind="bpe", lowercase=False)
-    assert bpe.decode(bpe("Ein Käse, 蟹!", add_special_tokens=False)["input_ids"]).strip() == "Ein Käse, 蟹!"
+    assert (
+        bpe.decode(bpe("Ein Käse, 蟹!", add_special_tokens=False)["input_ids"]).strip()
+        == "Ein Käse, 蟹!"
+    )
 
 
 @pytest.mark.real_data

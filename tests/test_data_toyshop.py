@@ -68,7 +68,9 @@ def test_columns_labels_and_sizes_are_those_of_glue(task, shop):
         assert len(rows) == size and all(list(row) == columns for row in rows)
         labels = [row["label"] for row in rows]
         if task == "stsb":
-            assert min(np.histogram(labels, bins=5, range=(0, 5))[0]) > size / 12  # the whole scale is used
+            assert (
+                min(np.histogram(labels, bins=5, range=(0, 5))[0]) > size / 12
+            )  # the whole scale is used
         else:
             classes = 3 if task == "mnli" else 2
             assert min(np.bincount(labels, minlength=classes)) > 0.8 * size / classes
@@ -95,7 +97,9 @@ def bags(task, shop):
     )
     parts = []
     for column in COLUMNS.get(task, ["sentence1", "sentence2"]):
-        count = CountVectorizer(binary=True, token_pattern=r"[a-z'-]+").fit(row[column] for row in train)
+        count = CountVectorizer(binary=True, token_pattern=r"[a-z'-]+").fit(
+            row[column] for row in train
+        )
         parts.append([count.transform(row[column] for row in rows) for rows in (train, held)])
     labels = [np.array([row["label"] for row in rows]) for rows in (train, held)]
     if task == "stsb":
@@ -136,7 +140,9 @@ def test_length_tells_nothing(task):
     *_, y_train, y_held = bags(task, "toyshop")
     chance = max(np.bincount(y_held.astype(int))) / len(y_held)
     assert linear_accuracy(lengths(train), lengths(held), y_train, y_held) < chance + 0.06
-    trees = HistGradientBoostingClassifier(max_iter=40, min_samples_leaf=80, random_state=0)  # any function of length
+    trees = HistGradientBoostingClassifier(
+        max_iter=40, min_samples_leaf=80, random_state=0
+    )  # any function of length
     assert trees.fit(lengths(train), y_train).score(lengths(held), y_held) < chance + 0.08
 
 
@@ -209,20 +215,37 @@ def test_paraphrase_keeps_the_meaning_until_it_is_heated():
     lines = toyshop.corpus(200)
     cold = [toyshop.paraphrase(line, Random(0)) for line in lines]
     assert sum(a != b for a, b in zip(lines, cold, strict=True)) > 195
-    assert all(toyshop.record_of(a) == toyshop.record_of(b) for a, b in zip(lines, cold, strict=True))
+    assert all(
+        toyshop.record_of(a) == toyshop.record_of(b) for a, b in zip(lines, cold, strict=True)
+    )
     kept = []
     for temperature in (0.05, 0.5, 5.0):
         hot = [toyshop.paraphrase(line, Random(0), temperature) for line in lines]
-        kept.append(sum(toyshop.record_of(a) == toyshop.record_of(b) for a, b in zip(lines, hot, strict=True)))
+        kept.append(
+            sum(
+                toyshop.record_of(a) == toyshop.record_of(b)
+                for a, b in zip(lines, hot, strict=True)
+            )
+        )
     assert kept[0] > kept[1] > kept[2] and kept[2] < 10
 
 
 def test_shipped_files_are_made_again_byte_for_byte(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["toyshop", "--write", str(tmp_path)])  # here, where most rows are made already
+    monkeypatch.setattr(
+        sys, "argv", ["toyshop", "--write", str(tmp_path)]
+    )  # here, where most rows are made already
     __main__.main()
     assert f"MB written under {tmp_path}" in capsys.readouterr().out
-    made = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    shipped = {p.relative_to(SHIPPED): p.read_bytes() for p in SHIPPED.rglob("*") if p.suffix in (".tsv", ".sha256")}
+    made = {
+        path.relative_to(tmp_path): path.read_bytes()
+        for path in tmp_path.rglob("*")
+        if path.is_file()
+    }
+    shipped = {
+        p.relative_to(SHIPPED): p.read_bytes()
+        for p in SHIPPED.rglob("*")
+        if p.suffix in (".tsv", ".sha256")
+    }
     assert made.keys() == shipped.keys() and len(made) > 25
     changed = [str(name) for name in made if made[name] != shipped[name]]
     assert not changed, "run: python -m contrast_kit.data.toyshop --write data/toyshop"
@@ -341,7 +364,11 @@ def test_each_seed_and_each_shop_has_draws_of_its_own():
     ):
         assert made() == made() != made(seed=1)
         there = made(shop="othershop")
-        goods = there if isinstance(there, dict) else [toyshop.record_of(texts[0]).good for texts in there]
+        goods = (
+            there
+            if isinstance(there, dict)
+            else [toyshop.record_of(texts[0]).good for texts in there]
+        )
         assert there != made() and all(good in OTHERSHOP.department_of for good in goods)
     assert toyshop.ways_to_say(VISIT, 5) != toyshop.ways_to_say(VISIT, 5, seed=1)
     assert len({toyshop.tell(VISIT, seed=seed) for seed in range(9)}) > 3
@@ -388,9 +415,16 @@ def test_heat_is_the_chance_that_a_field_is_misremembered_and_only_details_are_f
         assert all(getattr(each, name) not in ("", 0, getattr(stock, name)) for each in hot)
     for name in ("size", "colour", "material", "price"):
         left_out = sum(not getattr(each, name) for each in hot)
-        assert 15 < left_out < 45 and all(getattr(each, name) != getattr(stock, name) for each in hot)
-    warm = [toyshop.record_of(toyshop.paraphrase(VISIT, Random(seed), temperature=0.7)) for seed in range(400)]
-    assert np.mean([each.who != "Clara" for each in warm]) == pytest.approx(1 - np.exp(-0.7), abs=0.08)
+        assert 15 < left_out < 45 and all(
+            getattr(each, name) != getattr(stock, name) for each in hot
+        )
+    warm = [
+        toyshop.record_of(toyshop.paraphrase(VISIT, Random(seed), temperature=0.7))
+        for seed in range(400)
+    ]
+    assert np.mean([each.who != "Clara" for each in warm]) == pytest.approx(
+        1 - np.exp(-0.7), abs=0.08
+    )
     pair = (VISIT, Opinion("kite", "strength", 1, who="Clara", number=2))
     for seed in range(20):
         first, second = unlabeled.misremember(pair, 1.0, Random(seed), TOYSHOP)

@@ -12,7 +12,9 @@ from contrast_kit.data import picture_files
 from contrast_kit.objectives import FineTune
 
 
-@pytest.mark.parametrize(("epochs", "batches", "steps"), [(1.1, 50, 55), (2.2, 25, 55), (0.5, 3, 2), (1, 7, 7)])
+@pytest.mark.parametrize(
+    ("epochs", "batches", "steps"), [(1.1, 50, 55), (2.2, 25, 55), (0.5, 3, 2), (1, 7, 7)]
+)
 def test_epochs_in_fractions_take_no_step_too_many(epochs, batches, steps):
     assert ck.Training(epochs=epochs).total_steps(batches) == steps
 

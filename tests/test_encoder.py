@@ -39,11 +39,15 @@ def test_saved_folder_opens_in_sentence_transformers_with_the_same_vectors(saved
 
     encoder, folder = saved
     model = SentenceTransformer(str(folder), device="cpu")
-    assert torch.allclose(model.encode(SENTENCES, convert_to_tensor=True), encoder.encode(SENTENCES), atol=1e-6)
+    assert torch.allclose(
+        model.encode(SENTENCES, convert_to_tensor=True), encoder.encode(SENTENCES), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize(("theirs", "ours"), [("mean", "mean"), ("cls", "first")])
-def test_a_folder_of_sentence_transformers_opens_with_its_pooling_and_length(tokenizer, tmp_path, theirs, ours):
+def test_a_folder_of_sentence_transformers_opens_with_its_pooling_and_length(
+    tokenizer, tmp_path, theirs, ours
+):
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
 
@@ -54,7 +58,9 @@ def test_a_folder_of_sentence_transformers_opens_with_its_pooling_and_length(tok
     encoder = ck.Encoder.from_pretrained(tmp_path / "theirs")
     assert (encoder.pooling, encoder.max_length) == (ours, 10)
     texts = [*SENTENCES, " ".join(SENTENCES)]
-    assert torch.allclose(model.encode(texts, convert_to_tensor=True), encoder.encode(texts), atol=1e-6)
+    assert torch.allclose(
+        model.encode(texts, convert_to_tensor=True), encoder.encode(texts), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("kind", [BertForMaskedLM, BertModel])  # with its head, or without one
@@ -90,13 +96,17 @@ def test_a_head_that_cannot_be_taken_apart_is_said(encoder, tmp_path, monkeypatc
         return output
 
     monkeypatch.setattr(RobertaForMaskedLM, "forward", scaled)
-    with pytest.raises(ValueError, match="RobertaForMaskedLM makes its word scores in a way not known"):
+    with pytest.raises(
+        ValueError, match="RobertaForMaskedLM makes its word scores in a way not known"
+    ):
         ck.Encoder.from_pretrained(folder)
 
 
 def test_saved_folder_fills_masks(saved):
     encoder, folder = saved
-    fill = pipeline("fill-mask", model=str(folder), tokenizer=str(folder), top_k=len(encoder.tokenizer))
+    fill = pipeline(
+        "fill-mask", model=str(folder), tokenizer=str(folder), top_k=len(encoder.tokenizer)
+    )
     text = f"a small {encoder.tokenizer.mask_token} train"
     theirs = {row["token"]: row["score"] for row in fill(text)}
     view = encoder.tokenizer(text, return_tensors="pt")
@@ -114,7 +124,9 @@ def test_padding_changes_nothing(tokenizer, batch, pooling):
         "input_ids": torch.nn.functional.pad(batch["input_ids"], (0, 16), value=pad),
         "attention_mask": torch.nn.functional.pad(batch["attention_mask"], (0, 16)),
     }
-    assert torch.allclose(encoder.pool(encoder(batch), batch), encoder.pool(encoder(wider), wider), atol=1e-6)
+    assert torch.allclose(
+        encoder.pool(encoder(batch), batch), encoder.pool(encoder(wider), wider), atol=1e-6
+    )
 
 
 def test_encode_keeps_order_and_mode(encoder):
@@ -139,14 +151,22 @@ def test_shapes_have_the_published_sizes(tokenizer):
     config = small.model.config
     assert (config.num_hidden_layers, config.hidden_size, config.num_attention_heads) == (6, 256, 4)
     assert config.intermediate_size == 1024
-    assert (config.layer_norm_eps, config.type_vocab_size) == (1e-5, 1)  # RoBERTa's, not the class's defaults
+    assert (config.layer_norm_eps, config.type_vocab_size) == (
+        1e-5,
+        1,
+    )  # RoBERTa's, not the class's defaults
     assert ck.encoder.SHAPES["base"]["num_hidden_layers"] == 12
     assert small.max_length == 512
-    assert small.encode("kite " * 600).shape == (1, 256)  # cut to the longest input, not an index error
+    assert small.encode("kite " * 600).shape == (
+        1,
+        256,
+    )  # cut to the longest input, not an index error
 
 
 def test_what_would_be_silently_wrong_is_refused(tokenizer):
-    with pytest.raises(TypeError, match="A shape has no 'num_layers'; did you mean 'num_hidden_layers'"):
+    with pytest.raises(
+        TypeError, match="A shape has no 'num_layers'; did you mean 'num_hidden_layers'"
+    ):
         ck.Encoder.tiny(tokenizer, num_layers=3)  # transformers would ignore it
     for name in ("mask", "pad"):
         lacking = copy.deepcopy(tokenizer)

@@ -26,7 +26,11 @@ def encoder(tokenizer):
 
 def for_transformers(batch):
     """A batch under transformers' names."""
-    names = {"regions": "visual_feats", "boxes": "visual_pos", "region_mask": "visual_attention_mask"}
+    names = {
+        "regions": "visual_feats",
+        "boxes": "visual_pos",
+        "region_mask": "visual_attention_mask",
+    }
     keys = ("input_ids", "attention_mask", "token_type_ids", *names)
     return {names.get(key, key): batch[key] for key in keys if key in batch}
 
@@ -47,7 +51,9 @@ def test_a_saved_folder_opens_elsewhere_with_the_same_numbers(encoder, batch, tm
     answering = LxmertForQuestionAnswering.from_pretrained(folder).eval()(**inputs)
     assert torch.equal(answering.question_answering_score, encoder.answer_logits(states.words))
     body = AutoModel.from_pretrained(folder).eval()(**inputs)
-    assert torch.equal(body.language_output, states.words) and torch.equal(body.vision_output, states.regions)
+    assert torch.equal(body.language_output, states.words) and torch.equal(
+        body.vision_output, states.regions
+    )
 
 
 def test_an_lxmert_without_our_vector_opens_too(encoder, batch, tmp_path):
@@ -70,13 +76,19 @@ def test_padding_is_not_read(encoder, batch):
     assert padding.any()
     noise = torch.randn(batch["regions"].shape)
     other = batch | {"regions": torch.where(padding[..., None], noise, batch["regions"])}
-    other["boxes"] = torch.where(padding[..., None], torch.tensor([0.1, 0.1, 0.5, 0.5]), batch["boxes"])
-    wider = batch | {key: torch.nn.functional.pad(batch[key], (0, 0, 0, 3)) for key in ("regions", "boxes")}
+    other["boxes"] = torch.where(
+        padding[..., None], torch.tensor([0.1, 0.1, 0.5, 0.5]), batch["boxes"]
+    )
+    wider = batch | {
+        key: torch.nn.functional.pad(batch[key], (0, 0, 0, 3)) for key in ("regions", "boxes")
+    }
     wider["region_mask"] = torch.nn.functional.pad(batch["region_mask"], (0, 3))
     for view in (other, wider):
         assert torch.allclose(encoder(view), encoder(batch), atol=1e-5)
     blind = {"region_mask": torch.ones_like(batch["region_mask"])}
-    assert not torch.allclose(encoder(other | blind), encoder(batch), atol=1e-3)  # it would have been read
+    assert not torch.allclose(
+        encoder(other | blind), encoder(batch), atol=1e-3
+    )  # it would have been read
 
 
 def test_a_hidden_region_is_not_seen_and_its_vector_is_learned(encoder, batch):
@@ -94,7 +106,9 @@ def gradient_norm(encoder, view, learned=True):
         encoder.hidden_region.mul_(1.0 if learned else 0.0)
     objective = ck.objectives.LXMERT(encoder, mismatch=0.0)
     objective.total(objective.encode("noisy", view).sums).backward()
-    return torch.nn.utils.get_total_norm([p.grad for p in encoder.parameters() if p.grad is not None]).item()
+    return torch.nn.utils.get_total_norm(
+        [p.grad for p in encoder.parameters() if p.grad is not None]
+    ).item()
 
 
 def test_the_first_gradient_of_a_masked_picture_is_no_larger_than_of_a_whole_one(tokenizer, batch):
@@ -125,12 +139,20 @@ def test_attention_says_where_each_word_looks(encoder, batch):
 
 
 def test_shapes(tokenizer):
-    tiny = ck.CrossModalEncoder.tiny(tokenizer, features=WIDTH, objects=4, attributes=4, answers=len(ANSWERS))
+    tiny = ck.CrossModalEncoder.tiny(
+        tokenizer, features=WIDTH, objects=4, attributes=4, answers=len(ANSWERS)
+    )
     assert tiny.width == 96 and tiny.max_length == 512 and tiny.features == WIDTH
     with torch.device("meta"):
         model = ck.CrossModalEncoder.lxmert(tokenizer).model
     config = model.config
     assert (config.l_layers, config.r_layers, config.x_layers, config.hidden_size) == (9, 5, 5, 768)
-    assert (config.visual_feat_dim, config.num_object_labels, config.num_attr_labels) == (2048, 1600, 400)
+    assert (config.visual_feat_dim, config.num_object_labels, config.num_attr_labels) == (
+        2048,
+        1600,
+        400,
+    )
     logits = make_encoder(tokenizer, objects=7, attributes=5).region_logits(torch.ones(2, 32))
-    assert {key: value.shape[1] for key, value in logits.items()} == dict(objects=7, attributes=5, features=WIDTH)
+    assert {key: value.shape[1] for key, value in logits.items()} == dict(
+        objects=7, attributes=5, features=WIDTH
+    )

@@ -39,7 +39,9 @@ def test_cmlms_numbers_of_passes_give_the_updates_of_its_batches(method, n, pass
 
 
 def test_a_run_by_epochs_trains_every_row_once_a_pass(tokenizer, texts):
-    objective, sizes = counted(ck.objectives.CMLM(make_encoder(tokenizer), ck.objectives.CMLM.paper()))
+    objective, sizes = counted(
+        ck.objectives.CMLM(make_encoder(tokenizer), ck.objectives.CMLM.paper())
+    )
     settings = papers.training("CMLM", 20) | dict(epochs=3)
     run = ck.fit(objective, texts[:20], **settings, progress=False)
     assert run.steps == 9 and sizes == [8, 8, 4] * 3 and sum(sizes) == 3 * 20
@@ -58,7 +60,15 @@ def test_a_run_by_epochs_resumes_to_the_same_weights(tokenizer, texts, tmp_path)
     def go(stop=None, **options):
         objective = ck.objectives.MLM(make_encoder(tokenizer, dropout=0.1))
         callback = (lambda run: run.stop() if run.steps == stop else None) if stop else None
-        ck.fit(objective, texts[:20], epochs=2, batch_size=8, callback=callback, progress=False, **options)
+        ck.fit(
+            objective,
+            texts[:20],
+            epochs=2,
+            batch_size=8,
+            callback=callback,
+            progress=False,
+            **options,
+        )
         return objective.state_dict()
 
     expected = go()
@@ -71,8 +81,15 @@ def test_a_last_batch_of_one_text_gives_finite_losses(tokenizer, texts):
     """1,000 rows in batches of 27 leave one: no contrast has a partner then, and none becomes NaN."""
     import warnings
 
-    for method in (ck.objectives.CMLM, ck.objectives.COCOLM, ck.objectives.CAPT, ck.objectives.SimCSE):
+    for method in (
+        ck.objectives.CMLM,
+        ck.objectives.COCOLM,
+        ck.objectives.CAPT,
+        ck.objectives.SimCSE,
+    ):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            run = ck.fit(method(make_encoder(tokenizer)), texts[:9], epochs=1, batch_size=8, progress=False)
+            run = ck.fit(
+                method(make_encoder(tokenizer)), texts[:9], epochs=1, batch_size=8, progress=False
+            )
         assert run.steps == 2 and math.isfinite(run.rows[-1]["loss"])

@@ -21,7 +21,9 @@ def test_the_plain_loop_is_short_and_its_losses_fall(tmp_path, monkeypatch, caps
     assert len(script.read_text().splitlines()) <= 40
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(script), run_name="__main__")
-    reports = [dict(re.findall(r"(\w+) (\d+\.\d+)", line)) for line in capsys.readouterr().out.splitlines()]
+    reports = [
+        dict(re.findall(r"(\w+) (\d+\.\d+)", line)) for line in capsys.readouterr().out.splitlines()
+    ]
     first, last = ({part: float(value) for part, value in reports[i].items()} for i in (0, -1))
     assert len(reports) == 4 and first.keys() == {"loss", "mlm", "contrast"}
     assert last["loss"] < first["loss"] - 1.5
@@ -37,11 +39,16 @@ def test_an_objective_learns_in_the_trainer_of_transformers(tmp_path, monkeypatc
     for name in ("set_progress", "after_step"):
         monkeypatch.setattr(ck.objectives.CMLM, name, lambda *given, name=name: called.append(name))
     script = EXAMPLES / "transformers_trainer.py"
-    assert len(script.read_text().splitlines()) <= 55 and "`set_progress` and `after_step`" in script.read_text()
+    assert (
+        len(script.read_text().splitlines()) <= 55
+        and "`set_progress` and `after_step`" in script.read_text()
+    )
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(script), run_name="__main__")
     lines = [line for line in capsys.readouterr().out.splitlines() if "held out" in line]
-    first, last = ({part: float(x) for part, x in re.findall(r"(\w+) (\d+\.\d+)", line)} for line in lines)
+    first, last = (
+        {part: float(x) for part, x in re.findall(r"(\w+) (\d+\.\d+)", line)} for line in lines
+    )
     assert last["mlm"] < first["mlm"] - 1 and last["contrast"] < first["contrast"] - 2
     assert not called and not list(tmp_path.iterdir())
 
@@ -61,7 +68,10 @@ def test_a_search_goes_where_it_is_promising_and_on_where_it_was_stopped(tmp_pat
 
     best = explore(grid, peak, budget=14, file=tmp_path / "search.json")
     assert best[0] == (0, {"lr": 5, "epochs": 5}) and len(best) == len(measured) == 14
-    assert explore(grid, peak, budget=14, file=tmp_path / "search.json") == best and len(measured) == 14
+    assert (
+        explore(grid, peak, budget=14, file=tmp_path / "search.json") == best
+        and len(measured) == 14
+    )
     assert len(explore(grid, peak, budget=99, file=tmp_path / "search.json")) == 24 == len(measured)
 
 
@@ -72,11 +82,17 @@ def test_the_submission_is_the_zip_that_the_server_takes(tmp_path, start, opinio
     del made["WNLI.tsv"], made["AX.tsv"]
     glue["write_submission"](tmp_path / "glue.zip", made)
     zipped = zipfile.ZipFile(tmp_path / "glue.zip")
-    tables = {name: [line.split("\t") for line in zipped.read(name).decode().splitlines()] for name in glue["FILES"]}
+    tables = {
+        name: [line.split("\t") for line in zipped.read(name).decode().splitlines()]
+        for name in glue["FILES"]
+    }
     assert all(len(tables[name]) == rows + 1 for name, (_, _, rows) in glue["FILES"].items())
     firsts = {name: [row[1] for row in table[1:4]] for name, table in tables.items()}
     assert tables["RTE.tsv"][:2] == [["index", "prediction"], ["0", "entailment"]]
-    assert firsts["MNLI-mm.tsv"] == ["entailment", "neutral", "contradiction"] and firsts["CoLA.tsv"][0] == "0"
+    assert (
+        firsts["MNLI-mm.tsv"] == ["entailment", "neutral", "contradiction"]
+        and firsts["CoLA.tsv"][0] == "0"
+    )
     assert firsts["STS-B.tsv"][0] == "0.000" and tables["STS-B.tsv"][-1][1] == "5.000"
     assert firsts["WNLI.tsv"][0] == "0" and firsts["AX.tsv"][0] == "entailment"
     with pytest.raises(ValueError, match="RTE.tsv has 3,000 rows"):
@@ -100,8 +116,12 @@ def test_the_adapter_gives_mteb_the_encoder_s_vectors_and_cosines(encoder):
 def test_a_tracker_gets_the_rows_of_the_history(tmp_path, monkeypatch):
     accelerate = pytest.importorskip("accelerate")
     logged = []
-    monkeypatch.setattr(accelerate.Accelerator, "init_trackers", lambda self, name, config: logged.append(config))
-    monkeypatch.setattr(accelerate.Accelerator, "log", lambda self, row, step: logged.append(row | {"step": step}))
+    monkeypatch.setattr(
+        accelerate.Accelerator, "init_trackers", lambda self, name, config: logged.append(config)
+    )
+    monkeypatch.setattr(
+        accelerate.Accelerator, "log", lambda self, row, step: logged.append(row | {"step": step})
+    )
     monkeypatch.chdir(tmp_path)
     run = example("track_a_run")["train"](None, steps=20)
     assert logged[0]["p_m"] == "0.15" and logged[1:] == run.rows
@@ -112,6 +132,11 @@ def test_the_readme_shows_the_lines_of_the_plain_loop():
     (block,) = re.findall(r"^```py\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
     calls = [line.split(" = ")[-1].removeprefix("loss") for line in block.splitlines()]
     script = (EXAMPLES / "plain_loop.py").read_text()
-    assert calls == ['objective(batch)["loss"]', ".backward()", "optimizer.step()", "optimizer.zero_grad()"]
+    assert calls == [
+        'objective(batch)["loss"]',
+        ".backward()",
+        "optimizer.step()",
+        "optimizer.zero_grad()",
+    ]
     lines = ("loss = objective(", "loss.backward()", "optimizer.step()", "optimizer.zero_grad()")
     assert all(line in script for line in lines)

@@ -30,7 +30,10 @@ def test_the_right_answer_passes_and_each_mistake_gets_its_hint(name):
             values = [each(rows[i][1])[j] for rows in mistakes]
             pending = iter(values)
             verdict = judge(name, lambda *case, pending=pending: next(pending))
-            hints = [_table.filled(rows[i][0], value) for rows, value in zip(mistakes, values, strict=True)]
+            hints = [
+                _table.filled(rows[i][0], value)
+                for rows, value in zip(mistakes, values, strict=True)
+            ]
             assert verdict.right is False and verdict.text in hints, (hints[0], verdict.text)
 
 
@@ -48,34 +51,64 @@ def test_another_value_is_told_which_question_to_ask(name):
 def test_no_answer_is_no_mistake(name):
     for answer in (None, lambda *args: None):
         verdict = judge(name, answer)
-        assert verdict.right is None and verdict.text.startswith("not yet answered. Fill in the function above")
+        assert verdict.right is None and verdict.text.startswith(
+            "not yet answered. Fill in the function above"
+        )
 
 
-KINDS = [3, "text", [1], {}, object(), lambda *a: "text", lambda *a: object(), lambda *a: 3, lambda *a: [1], float]
+KINDS = [
+    3,
+    "text",
+    [1],
+    {},
+    object(),
+    lambda *a: "text",
+    lambda *a: object(),
+    lambda *a: 3,
+    lambda *a: [1],
+    float,
+]
 
 
 @pytest.mark.parametrize("answer", KINDS, ids=[str(i) for i in range(len(KINDS))])
 def test_no_verdict_quotes_what_python_says_of_a_kind(answer):
     for name in NAMES:
         text = judge(name, answer).text
-        assert not re.search(r"object (is|has|cannot)|not supported|not callable", text), (name, text)
+        assert not re.search(r"object (is|has|cannot)|not supported|not callable", text), (
+            name,
+            text,
+        )
 
 
 def test_an_answer_of_another_kind_is_told_which_kind_is_asked_for():
-    assert judge("01.rate", 0.595).text == "Give a function of p_m and p_c, so that it can be tried with several."
+    assert (
+        judge("01.rate", 0.595).text
+        == "Give a function of p_m and p_c, so that it can be tried with several."
+    )
     assert judge("09.shift", 3).text.startswith("an answer of type int does not fit. Which kind")
     text = judge("01.labels", lambda *args: object()).text
-    assert text == "your function returned a value of type object. Which kind of value does the exercise ask for?"
+    assert (
+        text
+        == "your function returned a value of type object. Which kind of value does the exercise ask for?"
+    )
 
 
 def test_unknown_names():
-    with pytest.raises(ValueError, match="There is no exercise '01.complment'; did you mean '01.complement'"):
+    with pytest.raises(
+        ValueError, match="There is no exercise '01.complment'; did you mean '01.complement'"
+    ):
         judge("01.complment", 1)
-    assert len(exercises.names("01")) == 5 and all(name.startswith("01.") for name in exercises.names("01"))
+    assert len(exercises.names("01")) == 5 and all(
+        name.startswith("01.") for name in exercises.names("01")
+    )
 
 
 def plus(a, b):
-    mistakes = {"That is the product.": a * b, "Taken away.": [a - b, b - a], "Words.": lambda x: isinstance(x, str)}
+    mistakes = {
+        "That is the product.": a * b,
+        "Taken away.": [a - b, b - a],
+        "Words.": lambda x: isinstance(x, str),
+    }
     return a + b, mistakes, f"For {a} and {b} it gives {{value}}."
 
 
@@ -105,7 +138,9 @@ class TestTable:
         def right(a, b, t):
             return (a * b).sum() * t, {}, ""
 
-        table = _table.Table(right, [(torch.ones(2), torch.full((2,), 3.0), 2.0)], leaves="a b", detached="Not b.")
+        table = _table.Table(
+            right, [(torch.ones(2), torch.full((2,), 3.0), 2.0)], leaves="a b", detached="Not b."
+        )
         answers = {
             "no gradient comes back": lambda a, b, t: right(a, b, t)[0].item(),
             "no gradient reaches b": lambda a, b, t: right(a, b.detach(), t)[0],
@@ -124,5 +159,9 @@ class TestTable:
 
     def test_numbers_are_equal_up_to_rounding_and_of_one_shape(self):
         assert _table.equals(1 / 3, torch.tensor(1 / 3)) and _table.equals(math.nan, math.nan)
-        assert not _table.equals([1.0], 1.0) and not _table.equals("1", 1) and not _table.equals(1.001, 1)
+        assert (
+            not _table.equals([1.0], 1.0)
+            and not _table.equals("1", 1)
+            and not _table.equals(1.001, 1)
+        )
         assert [_table.shown(x) for x in (2 / 3, torch.tensor(2), "a")] == ["0.6667", "2", "'a'"]

@@ -39,9 +39,13 @@ class TestVerdict:
         page = judge("01.rate", answer)._repr_mimebundle_()["text/html"]
         assert "<script>" not in page and "&lt;script&gt;" in page
 
-    def test_it_is_printed_outside_of_notebooks_and_displayed_in_them(self, capsys, monkeypatch, kept):
+    def test_it_is_printed_outside_of_notebooks_and_displayed_in_them(
+        self, capsys, monkeypatch, kept
+    ):
         exercises.check("01.rate", None)
-        stored = "· 01.rate: not yet answered. Fill in the function above, then run this cell again.\n"
+        stored = (
+            "· 01.rate: not yet answered. Fill in the function above, then run this cell again.\n"
+        )
         assert capsys.readouterr().out == stored
         shown = []
         monkeypatch.setattr(_verdict, "in_notebook", lambda: True)
@@ -53,11 +57,16 @@ class TestVerdict:
 class TestCrash:
     def test_the_line_of_the_readers_own_cell_is_named(self, tmp_path):
         cell = tmp_path / "cell.py"
-        cell.write_text("import math\n\n\ndef answer(p_m, p_c):\n    free = 1 - p_m\n    return math.log(free - 1)\n")
+        cell.write_text(
+            "import math\n\n\ndef answer(p_m, p_c):\n    free = 1 - p_m\n    return math.log(free - 1)\n"
+        )
         scope = {}
         exec(compile(cell.read_text(), str(cell), "exec"), scope)
         text = judge("01.rate", scope["answer"]).text
-        assert "in line 6 of its cell, `return math.log(free - 1)`. ValueError: " in text and text.endswith(".")
+        assert (
+            "in line 6 of its cell, `return math.log(free - 1)`. ValueError: " in text
+            and text.endswith(".")
+        )
 
     def test_an_error_deep_in_a_library_is_told_at_the_readers_line(self):
         def answer(p_m, p_c):
@@ -88,7 +97,12 @@ class TestArguments:
             return isinstance(masked, Masked)
 
         assert _answer.Answer(spoil)(tensor, array, words, masked) is True
-        assert tensor.sum() == 0 and array.sum() == 0 and words == [[1], (2, [3])] and masked.input_ids.sum() == 0
+        assert (
+            tensor.sum() == 0
+            and array.sum() == 0
+            and words == [[1], (2, [3])]
+            and masked.input_ids.sum() == 0
+        )
 
     def test_gradients_reach_the_leaf_whose_copy_it_was_given(self):
         leaf = torch.ones(3, requires_grad=True)
@@ -107,7 +121,9 @@ class TestNone:
 
         assert judge("01.rate", stub).right is None and judge("01.rate", empty).right is None
 
-    @pytest.mark.parametrize("answer", [lambda m, c: [].append(m), print, lambda m, c: None if m > 0 else c])
+    @pytest.mark.parametrize(
+        "answer", [lambda m, c: [].append(m), print, lambda m, c: None if m > 0 else c]
+    )
     def test_what_ran_and_returned_none_is_told_so(self, answer, capsys):
         verdict = judge("01.rate", answer)
         assert verdict.right is False and "ran, but returned None" in verdict.text
@@ -123,7 +139,9 @@ class TestProgress:
         exercises.check("01.twice", lambda p: p)
         exercises.check("01.rate", lambda m, c: c * (1 - m))
         states = exercises.progress().states
-        assert states["01.rate"] is True and states["01.twice"] is True and states["01.labels"] is None
+        assert (
+            states["01.rate"] is True and states["01.twice"] is True and states["01.labels"] is None
+        )
         assert sorted(states) == exercises.names()
 
     def test_all_exercises_are_listed_by_notebook(self, kept, capsys):
@@ -136,12 +154,18 @@ class TestProgress:
         assert "✓ twice" in line and "· rate" in line
         bundle = table._repr_mimebundle_()
         assert DisplayFormatter().format(table)[0] == bundle
-        assert bundle["text/plain"] == str(table) and bundle["text/html"].count("<tr>") == len(lines)
-        assert sum(line.count("✓") + line.count("✗") + line.count("·") for line in lines) == len(exercises.names())
+        assert bundle["text/plain"] == str(table) and bundle["text/html"].count("<tr>") == len(
+            lines
+        )
+        assert sum(line.count("✓") + line.count("✗") + line.count("·") for line in lines) == len(
+            exercises.names()
+        )
 
     def test_nothing_is_lost_where_the_file_cannot_be_written(self, tmp_path, monkeypatch, capsys):
         monkeypatch.setattr(_progress, "_HERE", {})
-        monkeypatch.setenv("CONTRAST_KIT_PROGRESS", str(tmp_path / "no" / "such" / "folder" / "tries.json"))
+        monkeypatch.setenv(
+            "CONTRAST_KIT_PROGRESS", str(tmp_path / "no" / "such" / "folder" / "tries.json")
+        )
         exercises.check("01.twice", lambda p: p * p)
         assert exercises.progress().states["01.twice"] is True
 

@@ -47,17 +47,25 @@ wrong(
     (fate(second=0.82), "remaining"),
     (fate(order=("mask", "keep", "random")), "exchanged"),
     (fate(first=0.7), "the interval says"),
-    (lambda u, p: "free" if u >= p else random.choices(["mask", "random", "keep"], [8, 1, 1])[0], "only draw"),
+    (
+        lambda u, p: "free" if u >= p else random.choices(["mask", "random", "keep"], [8, 1, 1])[0],
+        "only draw",
+    ),
 )
 wrong(
     "01.labels",
-    (lambda ids, masked, mask_id: ids.masked_fill_(masked.selected, mask_id)[masked.selected], "overwritten"),
+    (
+        lambda ids, masked, mask_id: ids.masked_fill_(masked.selected, mask_id)[masked.selected],
+        "overwritten",
+    ),
     (lambda ids, masked, mask_id: ids, "selected places only"),
     (lambda ids, masked, mask_id: ids[~masked.selected], "Expected the"),
 )
 
 
-def second_view(hidden=None, ids_of=None, rate=lambda p: p, split=(0.8, 0.1, 0.1), own_maskable=None, seed=None):
+def second_view(
+    hidden=None, ids_of=None, rate=lambda p: p, split=(0.8, 0.1, 0.1), own_maskable=None, seed=None
+):
     """The right answer, with one thing done another way."""
 
     def answer(ids, maskable, first, p_c, vocabulary, generator):
@@ -92,7 +100,10 @@ def drawn_then_taken_away(ids, maskable, first, p_c, vocabulary, generator):
 right("01.complement", second_view(), from_scratch)
 wrong(
     "01.complement",
-    (second_view(hidden=lambda first, mask_id: first.input_ids == mask_id), "[MASK]s of view 0 only"),
+    (
+        second_view(hidden=lambda first, mask_id: first.input_ids == mask_id),
+        "[MASK]s of view 0 only",
+    ),
     (second_view(hidden=lambda first, mask_id: first.selected & False), "selected in both views"),
     (second_view(ids_of=lambda first: first.input_ids), "original ids"),
     (second_view(rate=lambda p: 1.0), "p_c = 1"),
@@ -135,7 +146,9 @@ def positive(factor):
 
 
 def with_columns(columns):
-    return lambda a, b, tau: cross_entropy(scores_of(a, b, tau).fill_diagonal_(-INF), columns(2 * len(a)))
+    return lambda a, b, tau: cross_entropy(
+        scores_of(a, b, tau).fill_diagonal_(-INF), columns(2 * len(a))
+    )
 
 
 def in_place(a, b, tau):
@@ -158,10 +171,16 @@ right("02.nt_xent", nt_xent, in_place, lambda a, b, tau: losses.nt_xent(a.float(
 wrong(
     "02.nt_xent",
     (lambda a, b, tau: cross_entropy(scores_of(a, b, tau), partner(a, b)), "among its candidates"),
-    (lambda a, b, tau: cross_entropy(scores_of(a, b, tau).fill_diagonal_(0), partner(a, b)), "e^0 = 1"),
+    (
+        lambda a, b, tau: cross_entropy(scores_of(a, b, tau).fill_diagonal_(0), partner(a, b)),
+        "e^0 = 1",
+    ),
     (positive(1), "denominator twice"),
     (positive(-1), "not in the denominator"),
-    (lambda a, b, tau: losses.nt_xent(a, b, tau, reduction="none").chunk(2)[0].mean(), "only: view b"),
+    (
+        lambda a, b, tau: losses.nt_xent(a, b, tau, reduction="none").chunk(2)[0].mean(),
+        "only: view b",
+    ),
     (lambda a, b, tau: losses.nt_xent(a, b, tau, reduction="none"), "shape [10]"),
     (lambda a, b, tau: torch.tensor(torch.nan), "loss is nan"),
     (with_columns(lambda n: torch.arange(n)), "Your loss is inf: the right column of some row"),
@@ -208,7 +227,9 @@ def mean_valid(x, labels, tau, guarded=True, **kw):
 
 def nan_gradient(x, labels, tau):
     itself = torch.eye(len(x), dtype=torch.bool)
-    others = (losses.cosine_matrix(x) / tau).exp() * ~itself  # 0 on the diagonal, whose log has an infinite slope
+    others = (
+        losses.cosine_matrix(x) / tau
+    ).exp() * ~itself  # 0 on the diagonal, whose log has an infinite slope
     positives = (labels[:, None] == labels) & ~itself
     log_p = (others.log() - others.sum(1, keepdim=True).log()).masked_fill(~positives, 0)
     count = positives.sum(1)
@@ -265,7 +286,11 @@ def left_out(ids):
 
 
 right("02b.left_out", left_out, lambda ids: left_out(ids).int())
-wrong("02b.left_out", (lambda ids: ids[:, None] == ids[None, :], "not [B, B]"), (lambda ids: ids, "has shape [4]"))
+wrong(
+    "02b.left_out",
+    (lambda ids: ids[:, None] == ids[None, :], "not [B, B]"),
+    (lambda ids: ids, "has shape [4]"),
+)
 
 
 # ---- 03 to 06
@@ -283,7 +308,9 @@ right(
     "04.token_loss",
     lambda h, x, ids: cross_entropy(h @ x.T, ids).item(),
     lambda h, x, ids: np.float32(cross_entropy(h @ x.T, ids)),
-    lambda h, x, ids: sum(-math.log(torch.softmax(x @ h[i], 0)[ids[i]]) for i in range(len(ids))) / len(ids),
+    lambda h, x, ids: (
+        sum(-math.log(torch.softmax(x @ h[i], 0)[ids[i]]) for i in range(len(ids))) / len(ids)
+    ),
 )
 wrong(
     "04.token_loss",
@@ -309,7 +336,10 @@ def crossed(z0, h0, z1, h1):
     return torch.cosine_similarity(z0, h1, dim=1) + torch.cosine_similarity(z1, h0, dim=1)
 
 
-right("05.simsiam", lambda z0, h0, z1, h1: torch.exp(-crossed(z0, h0.detach(), z1, h1.detach()) / 2).mean())
+right(
+    "05.simsiam",
+    lambda z0, h0, z1, h1: torch.exp(-crossed(z0, h0.detach(), z1, h1.detach()) / 2).mean(),
+)
 wrong(
     "05.simsiam",
     (lambda *v: torch.exp(-crossed(*v) / 2).mean(), "a gradient flows into h0"),
@@ -317,16 +347,28 @@ wrong(
 )
 wrong(
     "05.info_nce",
-    (lambda a, b, tau: cross_entropy(losses.cosine_matrix(a, b).fill_diagonal_(-INF), torch.arange(6)), "must stay"),
+    (
+        lambda a, b, tau: cross_entropy(
+            losses.cosine_matrix(a, b).fill_diagonal_(-INF), torch.arange(6)
+        ),
+        "must stay",
+    ),
     (lambda a, b, tau: losses.info_nce(a, b.detach(), tau), "no gradient reaches h1"),
 )
 right("06.labels", lambda x, y, m: torch.eq(x, y).long())
-wrong("06.labels", (lambda x, y, m: 2 * (x == y) - 1, "True or False, or 1 or 0"), (lambda x, y, m: x[m], "shape [3]"))
+wrong(
+    "06.labels",
+    (lambda x, y, m: 2 * (x == y) - 1, "True or False, or 1 or 0"),
+    (lambda x, y, m: x[m], "shape [3]"),
+)
 wrong("06.p_lm", (lambda z, c, x: losses.cosine_matrix(z, z[:5]), "Not all rows sum to 1"))
 wrong(
     "06.corrective_lm",
     (lambda *v: losses.corrective_lm(*v, variant="authors_code"), "released code"),
-    (lambda *v: losses.all_token_lm(*v), "flows into copying: detach it. Detach only the copy scores"),
+    (
+        lambda *v: losses.all_token_lm(*v),
+        "flows into copying: detach it. Detach only the copy scores",
+    ),
     (lambda z, *v: losses.corrective_lm(z.detach(), *v) + 0 * z.sum(), "not the gradient"),
 )
 right("07.lam", lambda λ, N: λ / (λ + N * (1 - λ)))
@@ -341,7 +383,9 @@ def eq_5(s, s_hat, i, tau):
     e = lambda c: torch.exp(s[i] @ c / tau)  # noqa: E731
     rest = [j for j in range(len(s)) if j != i]
     Z = sum(e(c) for c in s_hat) + sum(e(s[j]) for j in rest)
-    total = sum(e(s[j]) * s[j] + e(s_hat[j]) * s_hat[j] for j in rest) + (e(s_hat[i]) - Z) * s_hat[i]
+    total = (
+        sum(e(s[j]) * s[j] + e(s_hat[j]) * s_hat[j] for j in rest) + (e(s_hat[i]) - Z) * s_hat[i]
+    )
     return total / (tau * Z)
 
 
@@ -368,7 +412,10 @@ right("08.sensitivity", geometry.noise_sensitivity)
 wrong(
     "08.sensitivity",
     (lambda c, x: 1 - geometry.pair_cosines(c, x).mean(), "unit is missing"),
-    (lambda c, x: geometry.pair_cosines(c, x).mean() / geometry.random_pair_cosines(c).mean(), "quotient of cosines"),
+    (
+        lambda c, x: geometry.pair_cosines(c, x).mean() / geometry.random_pair_cosines(c).mean(),
+        "quotient of cosines",
+    ),
     (lambda c, x: (c - x).square().sum(1).mean() / torch.pdist(c).square().mean(), "its length"),
 )
 wrong(
@@ -442,7 +489,10 @@ wrong(
     (lambda r: t.ppf(0.975, 14) * r.std(ddof=1) / 15**0.5, "15 observations"),
     (lambda r: t.ppf(0.975, 4) * r.mean(1).std() / 5**0.5, "ddof"),
     (lambda r: t.ppf(0.975, 4) * r.mean(0).std(ddof=1) / 5**0.5, "axes"),
-    (lambda r: t.ppf(0.975, 4) * r.mean(1).std(ddof=1) / 5**0.5, "Right for five draws, but for eight"),
+    (
+        lambda r: t.ppf(0.975, 4) * r.mean(1).std(ddof=1) / 5**0.5,
+        "Right for five draws, but for eight",
+    ),
     (lambda r: (r.mean() - half(r), r.mean() + half(r)), "yours has shape [2]"),
 )
 right("10b.luck", lambda k, n: binom.sf(k - 1, n, 0.05))
@@ -503,7 +553,11 @@ def in_pieces(pieces, rescale=1.0, start=-INF):
     return largest + total.log()
 
 
-right("11.in_pieces", in_pieces, lambda pieces: torch.stack([p.logsumexp(0) for p in pieces]).logsumexp(0))
+right(
+    "11.in_pieces",
+    in_pieces,
+    lambda pieces: torch.stack([p.logsumexp(0) for p in pieces]).logsumexp(0),
+)
 wrong(
     "11.in_pieces",
     (lambda pieces: sum(p.exp().sum() for p in pieces).log(), "e^480 is infinite"),
@@ -519,7 +573,10 @@ def cosines(query, vectors):
     return normalize(vectors) @ normalize(query, dim=0)
 
 
-right("12.search", lambda query, vectors, k: cosines(query, vectors).argsort(descending=True)[:k].tolist())
+right(
+    "12.search",
+    lambda query, vectors, k: cosines(query, vectors).argsort(descending=True)[:k].tolist(),
+)
 wrong(
     "12.search",
     (lambda q, v, k: (v @ q).topk(k).indices, "Long vectors"),
@@ -542,11 +599,17 @@ right("13.vqa_accuracy", one_by_one)
 right("13.soft_answers", softplus)
 wrong(
     "13.soft_answers",
-    (lambda z, s: binary_cross_entropy(z.sigmoid(), s, reduction="none").sum(1).mean(), "it gives 130, not 1300"),
+    (
+        lambda z, s: binary_cross_entropy(z.sigmoid(), s, reduction="none").sum(1).mean(),
+        "it gives 130, not 1300",
+    ),
     (lambda z, s: softplus(z, s).item(), "no gradient comes back"),
     (lambda z, s: softplus(z.detach(), s) + 0 * z.sum(), "not the gradient"),
 )
-right("13.consistency", lambda r, s: 1 - len({name for ok, name in zip(r, s, strict=True) if not ok}) / len(set(s)))
+right(
+    "13.consistency",
+    lambda r, s: 1 - len({name for ok, name in zip(r, s, strict=True) if not ok}) / len(set(s)),
+)
 
 
 @pytest.mark.parametrize(("name", "answer"), RIGHT)
@@ -566,4 +629,7 @@ def test_the_dict_of_the_notebook_is_no_answer_yet():
 
 def test_no_verdict_has_the_quantile_that_is_asked_for():
     for answer in (lambda runs: 0.5, lambda runs: 1.96 * runs.mean(1).std(ddof=1) / 5**0.5):
-        assert "2.78" not in judge("10.half_width", answer).text and "ppf" not in judge("10.half_width", answer).text
+        assert (
+            "2.78" not in judge("10.half_width", answer).text
+            and "ppf" not in judge("10.half_width", answer).text
+        )

@@ -30,14 +30,24 @@ def scope():
 def numbers(scope, tau):
     noise = torch.Generator().manual_seed(3)
     a, b = torch.randn(2, 3, 4, generator=noise, dtype=torch.float64)
-    queue, labels = torch.randn(2, 4, generator=noise, dtype=torch.float64), torch.tensor([0, 0, 1, 0, 0, 2])
+    queue, labels = (
+        torch.randn(2, 4, generator=noise, dtype=torch.float64),
+        torch.tensor([0, 0, 1, 0, 0, 2]),
+    )
     tables = {
         "NT-Xent": scope["called_nt_xent"](a, b, labels, tau),
         "InfoNCE": scope["called_info_nce"](a, b, queue, tau),
         "SupCon": scope["called_sup_con"](torch.cat([a, b]), labels, tau),
     }
-    values = {f"{name} | {how}": value for name, rows in tables.items() for how, value in rows.items()}
-    return a, b, labels, lambda words: next(value for name, value in values.items() if words in name).item()
+    values = {
+        f"{name} | {how}": value for name, rows in tables.items() for how, value in rows.items()
+    }
+    return (
+        a,
+        b,
+        labels,
+        lambda words: next(value for name, value in values.items() if words in name).item(),
+    )
 
 
 @pytest.mark.parametrize("tau", [0.05, 0.5])
@@ -47,8 +57,12 @@ def test_the_table_of_names_agrees_with_pytorch_metric_learning(scope, tau):
     both, partners = torch.cat([a, b]), torch.arange(3).repeat(2)
     about = lambda loss: pytest.approx(loss.item(), abs=1e-6)  # noqa: E731
     assert value_of("NT-Xent | nt_xent") == about(pml.NTXentLoss(temperature=tau)(both, partners))
-    assert value_of("NTXentLoss, with these labels") == about(pml.NTXentLoss(temperature=tau)(both, labels))
-    assert value_of("SupCon | sup_con, mean_valid") == about(pml.SupConLoss(temperature=tau)(both, labels))
+    assert value_of("NTXentLoss, with these labels") == about(
+        pml.NTXentLoss(temperature=tau)(both, labels)
+    )
+    assert value_of("SupCon | sup_con, mean_valid") == about(
+        pml.SupConLoss(temperature=tau)(both, labels)
+    )
 
 
 @pytest.mark.full
@@ -63,15 +77,21 @@ def test_the_table_of_names_agrees_with_sentence_transformers(scope, tau):
         return pytest.approx(loss.compute_loss_from_embeddings([a, b], None).item(), abs=1e-6)
 
     assert value_of("InfoNCE | info_nce") == theirs("MultipleNegativesRankingLoss")
-    assert value_of("MultipleNegativesSymmetricRankingLoss") == theirs("MultipleNegativesSymmetricRankingLoss")
+    assert value_of("MultipleNegativesSymmetricRankingLoss") == theirs(
+        "MultipleNegativesSymmetricRankingLoss"
+    )
 
 
 def test_the_table_of_names_holds_its_fixed_ratios(scope):
     *_, value_of = numbers(scope, 0.5)
     assert value_of("released code") == pytest.approx(2 * value_of("NT-Xent | nt_xent"))
     assert value_of("CAPT") == pytest.approx(6 * value_of("NT-Xent | nt_xent"))
-    assert value_of("NT-Xent | CAPT eq. 4: a sum") == pytest.approx(6 * value_of("NT-Xent | nt_xent"))
-    assert value_of("times tau / 0.07") == pytest.approx(value_of("SupCon | sup_con, mean;") * 0.5 / 0.07)
+    assert value_of("NT-Xent | CAPT eq. 4: a sum") == pytest.approx(
+        6 * value_of("NT-Xent | nt_xent")
+    )
+    assert value_of("times tau / 0.07") == pytest.approx(
+        value_of("SupCon | sup_con, mean;") * 0.5 / 0.07
+    )
     assert value_of("MoCo") > 0
 
 
@@ -87,7 +107,9 @@ def test_the_notebooks_formula_for_pytorch_metric_learning_is_what_it_computes(c
     noise = torch.Generator().manual_seed(1)
     x, labels = torch.randn(8, 5, generator=noise, dtype=torch.float64), torch.tensor(labels)
     theirs = pml.SupConLoss(temperature=tau)(x, labels)
-    assert torch.allclose(codes["pytorch-metric-learning"](x, labels, tau), theirs.to(x), atol=1e-10)
+    assert torch.allclose(
+        codes["pytorch-metric-learning"](x, labels, tau), theirs.to(x), atol=1e-10
+    )
     if len(labels.unique()) > 1:
         assert theirs > 0
 
@@ -102,7 +124,9 @@ def test_the_notebooks_other_formulas(codes):
     itself = torch.eye(7, dtype=torch.bool)
     scores, positive = normalize(x) @ normalize(x).T / tau, (labels[:, None] == labels) & ~itself
     p = scores.masked_fill(itself, -torch.inf).softmax(1)
-    terms = [-p[i][positive[i]].log().mean() if positive[i].any() else p.new_zeros(()) for i in range(7)]
+    terms = [
+        -p[i][positive[i]].log().mean() if positive[i].any() else p.new_zeros(()) for i in range(7)
+    ]
     assert torch.allclose(codes["SCL, eq. 3"](x, labels, tau), sum(terms))
     assert torch.allclose(codes["SupContrast"](x, labels, tau), tau / 0.07 * sum(terms) / 7)
     assert torch.allclose(codes["lightly"](x, labels, tau), tau * sum(terms) / 7)

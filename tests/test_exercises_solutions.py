@@ -26,7 +26,9 @@ class Course:
         self.name, self.number = path.stem, path.stem.partition("_")[0]
         cells = nbformat.read(path, as_version=4).cells
         self.code = [cell for cell in cells if cell.cell_type == "code"]
-        self.trees = [ast.parse(re.sub(r"^[%!].*", "", cell.source, flags=re.MULTILINE)) for cell in self.code]
+        self.trees = [
+            ast.parse(re.sub(r"^[%!].*", "", cell.source, flags=re.MULTILINE)) for cell in self.code
+        ]
         self.asked = dict(pair for tree in self.trees for pair in checks(tree))
         self.solutions = []
         for cell in cells:
@@ -49,7 +51,9 @@ def checks(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("exercises.check"):
             exercise, answer = node.args
-            assert isinstance(answer, ast.Name), f"{exercise.value}: give check a name, not an expression"
+            assert isinstance(answer, ast.Name), (
+                f"{exercise.value}: give check a name, not an expression"
+            )
             yield exercise.value, answer.id
 
 
@@ -60,14 +64,18 @@ def bound(tree):
             yield node.name
         elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (x.id for target in targets for x in ast.walk(target) if isinstance(x, ast.Name))
+            yield from (
+                x.id for target in targets for x in ast.walk(target) if isinstance(x, ast.Name)
+            )
 
 
 def uses(node, name):
     """How often a cell reads this name; a function's own variable of that name is another one."""
     if isinstance(node, ast.FunctionDef | ast.Lambda):
         own = {inner.arg for inner in ast.walk(node.args) if isinstance(inner, ast.arg)}
-        own |= {x.id for x in ast.walk(node) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
+        own |= {
+            x.id for x in ast.walk(node) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)
+        }
         if name in own:
             return 0
     here = isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
@@ -81,7 +89,9 @@ def course(request):
 
 def test_a_notebook_asks_its_own_exercises(course):
     """Of a notebook in two parts either may ask them: 07 and 07b."""
-    assert {name[:2] for name in course.asked} <= {course.number[:2]} and set(course.asked) <= set(exercises.names())
+    assert {name[:2] for name in course.asked} <= {course.number[:2]} and set(course.asked) <= set(
+        exercises.names()
+    )
 
 
 def test_each_exercise_is_asked_once():
@@ -97,7 +107,9 @@ def test_each_exercise_has_a_solution_that_its_checker_takes(course):
             tree = ast.parse(source)
         except SyntaxError as error:
             raise AssertionError(f"a solution is no Python ({error}):\n{source}") from error
-        defined = {name: answer for name, answer in course.asked.items() if answer in set(bound(tree))}
+        defined = {
+            name: answer for name, answer in course.asked.items() if answer in set(bound(tree))
+        }
         assert defined, f"this solution defines nothing that is checked here:\n{source}"
         exec(compile(tree, "solution", "exec"), scope)
         for name, answer in defined.items():
@@ -113,11 +125,16 @@ def test_what_the_reader_wrote_is_never_overwritten_nor_needed(course):
         assert len(given) == 1, f"{name}: {answer} is defined in {len(given)} cells"
         for tree in course.trees[given[0] + 1 :]:
             in_checks = sum(other == answer for _, other in checks(tree))
-            assert uses(tree, answer) == in_checks, f"{name}: a later cell uses the reader's {answer}"
+            assert uses(tree, answer) == in_checks, (
+                f"{name}: a later cell uses the reader's {answer}"
+            )
 
 
 def test_the_stored_notebook_is_unsolved(course):
     for tree, cell in zip(course.trees, course.code, strict=True):
         if list(checks(tree)):
-            said = "".join(out.get("text", "") or out.get("data", {}).get("text/plain", "") for out in cell.outputs)
+            said = "".join(
+                out.get("text", "") or out.get("data", {}).get("text/plain", "")
+                for out in cell.outputs
+            )
             assert said.count("not yet answered") == len(list(checks(tree))), said

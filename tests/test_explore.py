@@ -15,7 +15,14 @@ from contrast_kit.explore.loss_playground import LOSSES, contrast
 pytest.importorskip("anywidget")
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
-SENTENCES = ["a red kite", "the blue kite", "a small drum", "the loud drum", "an old bear", "a bear"]
+SENTENCES = [
+    "a red kite",
+    "the blue kite",
+    "a small drum",
+    "the loud drum",
+    "an old bear",
+    "a bear",
+]
 CLASSES = torch.tensor([0, 0, 1])
 
 
@@ -47,7 +54,11 @@ def test_each_panel_is_a_widget_and_a_figure(every_panel, monkeypatch):
         assert panel.words() in panel.line.value and len(panel.words()) > 20
     monkeypatch.setenv("CONTRAST_KIT_PANELS", "static")  # a page that can show no widget
     for name, panel in every_panel.items():
-        lives = {"application/vnd.contrast-kit.panel"} if panel.stand_in and name != "live_training" else set()
+        lives = (
+            {"application/vnd.contrast-kit.panel"}
+            if panel.stand_in and name != "live_training"
+            else set()
+        )
         assert panel._repr_mimebundle_().keys() == {"image/png", "text/plain"} | lives, name
 
 
@@ -71,7 +82,9 @@ def test_moving_a_slider_hides_more_and_never_both(tokenizer, texts):
 
 
 def test_selected_tokens_become_what_the_split_says(tokenizer, texts):
-    panel = ck.explore.mask_explorer(tokenizer, " ".join(texts[:4]), p_m=0.9, p_c=0.9, masker="two random masks")
+    panel = ck.explore.mask_explorer(
+        tokenizer, " ".join(texts[:4]), p_m=0.9, p_c=0.9, masker="two random masks"
+    )
     for split, all_masks in (("80/10/10", False), ("[MASK] only", True)):
         ids, maskable, *views = panel.set(split=split).views()
         for view in views:
@@ -101,7 +114,9 @@ def test_weights_and_forces_are_those_of_the_loss(loss):
     if loss != "simsiam":  # the loss from the weights: -log p at the positives
         log_p = seen.weights.log().masked_fill(~positive, 0).sum(1) / positive.sum(1).clamp(min=1)
         assert -log_p[positive.any(1)].mean().item() == pytest.approx(seen.value)
-        assert seen.weights[positive.any(1)].nansum(1).tolist() == pytest.approx([1.0] * int(positive.any(1).sum()))
+        assert seen.weights[positive.any(1)].nansum(1).tolist() == pytest.approx(
+            [1.0] * int(positive.any(1).sum())
+        )
     assert (seen.forces * x).sum(1).abs().max() < 1e-12  # along the sphere
     moved = torch.nn.functional.normalize(x + 1e-4 * seen.forces, dim=1)
     assert contrast(loss, moved, tau, CLASSES).value < seen.value
@@ -116,7 +131,11 @@ def test_let_go_meets_and_spreads(every_panel):
     assert torch.cos(x[:3] - x[:3].roll(1)).max() < -0.4  # three texts at 120 degrees
     assert panel.seen().value < before
     assert panel.again().seen().value == pytest.approx(before)
-    near = panel.set(loss="simsiam", angles=[0.0, 5.0, 10.0, 3.0, 8.0, 13.0]).let_go(200).state["angles"]
+    near = (
+        panel.set(loss="simsiam", angles=[0.0, 5.0, 10.0, 3.0, 8.0, 13.0])
+        .let_go(200)
+        .state["angles"]
+    )
     assert max(near) - min(near) < 15  # nothing spreads them
 
 
@@ -141,7 +160,9 @@ def test_numbers_of_the_temperature_are_those_of_nt_xent():
     panel.set(positive=round((anchor @ positive).item(), 2))
     logits = torch.cat([torch.tensor([panel.positive.value]), rest[:6] @ anchor]) / 0.2
     now = panel.numbers()
-    assert now["candidates"] == 7 and now["loss"] == pytest.approx(-logits.log_softmax(0)[0].item(), rel=1e-5)
+    assert now["candidates"] == 7 and now["loss"] == pytest.approx(
+        -logits.log_softmax(0)[0].item(), rel=1e-5
+    )
     assert now["positive"] == pytest.approx(logits.softmax(0)[0].item(), rel=1e-5)
     assert now["force"] == pytest.approx((1 - now["positive"]) / 0.2)
 
@@ -150,12 +171,16 @@ def test_a_small_temperature_leaves_the_push_to_few_and_a_queue_raises_the_loss(
     panel = ck.explore.temperature_and_queue()
     few = panel.set(tau=0.02).numbers()
     many = panel.set(tau=2.0).numbers()
-    assert few["half of the push"] < 5 < many["half of the push"] and few["effective negatives"] < 10
+    assert (
+        few["half of the push"] < 5 < many["half of the push"] and few["effective negatives"] < 10
+    )
     picture, short = panel.view.seen, panel.set(tau=0.2).numbers()["loss"]
     panel.queue.value = 4096
     assert panel.numbers()["loss"] > short and panel.view.seen != picture
     equal = ck.explore.temperature_and_queue([0.7], 0.7, batch=8).numbers()
-    assert equal["loss"] == pytest.approx(math.log(15), abs=1e-6) and equal["effective negatives"] == pytest.approx(14)
+    assert equal["loss"] == pytest.approx(math.log(15), abs=1e-6) and equal[
+        "effective negatives"
+    ] == pytest.approx(14)
 
 
 def test_what_the_temperature_s_charts_draw():
@@ -166,8 +191,15 @@ def test_what_the_temperature_s_charts_draw():
     assert seen["candidates"] == n + 1 and seen["hardest"] == pytest.approx(share.max().item())
     assert seen["effective negatives"] == pytest.approx(math.exp(-(share * share.log()).sum()))
     ordered = share.sort(descending=True).values
-    assert ordered[: seen["half of the push"]].sum() >= 0.5 > ordered[: seen["half of the push"] - 1].sum()
-    count, push = (np.histogram(mine, np.linspace(-1, 1, 21), weights=w)[0] for w in (torch.full((n,), 1 / n), share))
+    assert (
+        ordered[: seen["half of the push"]].sum()
+        >= 0.5
+        > ordered[: seen["half of the push"] - 1].sum()
+    )
+    count, push = (
+        np.histogram(mine, np.linspace(-1, 1, 21), weights=w)[0]
+        for w in (torch.full((n,), 1 / n), share)
+    )
     assert seen["count"] == pytest.approx(count) and seen["push"] == pytest.approx(push)
     for candidates, loss in seen["curve"][::9]:
         exponents = (panel.negatives[: candidates - 1].double() - panel.positive.value) / 0.1
@@ -226,7 +258,9 @@ def test_points_reach_the_page_fitted_into_the_square(texts):
     import numpy as np
 
     points = {"a": [[0.0, 0.0], [4.0, 1.0], [2.0, 0.5]], "b": [[1.0, 1.0], [1.0, 3.0], [1.5, 2.0]]}
-    panel = ck.explore.embedding_map(dict.fromkeys("ab", vectors(3)), SENTENCES[:3], [2, 10, 2], points=points)
+    panel = ck.explore.embedding_map(
+        dict.fromkeys("ab", vectors(3)), SENTENCES[:3], [2, 10, 2], points=points
+    )
     xy = np.frombuffer(panel.view.xy, dtype=np.float32).reshape(2, 3, 2)
     assert xy[0].tolist() == [[-1, -0.25], [1, 0.25], [0, 0]] and abs(xy[1]).max() == 1
     assert panel.view.legend == ["2", "10"] and panel.view.kinds == [0, 1, 0]
@@ -247,7 +281,9 @@ def test_stop_keeps_a_run_that_can_be_used(tokenizer, texts, tmp_path):
     assert panel.running and panel.start() is panel  # a second press does nothing
     assert panel.view.now["phase"] in ("starting", "training")  # said at once
     until = time.monotonic() + 60
-    while (panel.view.moment["step"] == 0 or panel.view.now["step"] < 3) and time.monotonic() < until:
+    while (
+        panel.view.moment["step"] == 0 or panel.view.now["step"] < 3
+    ) and time.monotonic() < until:
         time.sleep(0.05)
     assert panel.view.moment["step"] > 0  # it was measured while it trained
     run = panel.stop()
@@ -259,10 +295,14 @@ def test_stop_keeps_a_run_that_can_be_used(tokenizer, texts, tmp_path):
 
 
 def test_a_run_that_fails_says_so(tokenizer, texts):
-    panel = ck.explore.live_training(ck.objectives.MLM(make_encoder(tokenizer)), texts, steps=3, lr=-1.0)
+    panel = ck.explore.live_training(
+        ck.objectives.MLM(make_encoder(tokenizer)), texts, steps=3, lr=-1.0
+    )
     panel.start().wait()
     assert "has ended" in panel.words() and "lr" in panel.words() and not panel.running
-    assert panel.view.now["phase"] == "failed" and "lr must be a number" in panel.view.now["problem"]
+    assert (
+        panel.view.now["phase"] == "failed" and "lr must be a number" in panel.view.now["problem"]
+    )
     with pytest.raises(ValueError, match="lr must be a number"):
         panel.figure()
 
@@ -278,8 +318,14 @@ def test_a_run_that_fails_says_so(tokenizer, texts):
         (lambda: ck.explore.temperature_and_queue().set(positive=1.5), "positive cannot be 1.5"),
         (lambda: ck.explore.loss_playground(angles=[0, 1, 2]), "two views of each of 3 texts"),
         (lambda: ck.explore.temperature_and_queue([2.0]), "not cosines"),
-        (lambda: ck.explore.embedding_map(vectors(), SENTENCES[:5]), "one vector for each of the 5 texts"),
-        (lambda: ck.explore.embedding_map(vectors(), SENTENCES, ["a"]), "one label for each of the 6 rows"),
+        (
+            lambda: ck.explore.embedding_map(vectors(), SENTENCES[:5]),
+            "one vector for each of the 5 texts",
+        ),
+        (
+            lambda: ck.explore.embedding_map(vectors(), SENTENCES, ["a"]),
+            "one label for each of the 6 rows",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(call, sentence):

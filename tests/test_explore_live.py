@@ -29,8 +29,12 @@ def two(tokenizer, texts):
 
 def test_each_of_two_runs_gives_the_numbers_of_a_run_alone(two, tokenizer, texts):
     alone = {
-        "MLM": ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, progress=False, **SETTINGS),
-        "CMLM": ck.fit(ck.objectives.CMLM(make_encoder(tokenizer)), texts, progress=False, **SETTINGS),
+        "MLM": ck.fit(
+            ck.objectives.MLM(make_encoder(tokenizer)), texts, progress=False, **SETTINGS
+        ),
+        "CMLM": ck.fit(
+            ck.objectives.CMLM(make_encoder(tokenizer)), texts, progress=False, **SETTINGS
+        ),
     }
     torch.manual_seed(7)
     random = torch.get_rng_state()
@@ -38,7 +42,9 @@ def test_each_of_two_runs_gives_the_numbers_of_a_run_alone(two, tokenizer, texts
     assert torch.equal(random, torch.get_rng_state())
     for name, run in alone.items():
         assert two.runs[name].history["loss"].tolist() == run.history["loss"].tolist()
-        assert two.view.curves[list(alone).index(name)]["loss"] == pytest.approx(run.history["loss"], rel=1e-4)
+        assert two.view.curves[list(alone).index(name)]["loss"] == pytest.approx(
+            run.history["loss"], rel=1e-4
+        )
     assert two.run is two.runs["MLM"] and "MLM" in two.words() and "CMLM" in two.words()
 
 
@@ -63,7 +69,9 @@ def test_one_that_fails_lets_the_other_go_on(two):
     two.objectives["MLM"].views = broken
     two.start().wait()
     assert two.runs["CMLM"].steps == 6 and "MLM" not in two.runs
-    assert two.view.now["phase"] == "failed" and "MLM: <b>not finite" in two.view.now["problem"]  # as text
+    assert (
+        two.view.now["phase"] == "failed" and "MLM: <b>not finite" in two.view.now["problem"]
+    )  # as text
     assert "&lt;b&gt;not finite" in two.words()
 
 
@@ -75,20 +83,32 @@ def test_a_run_that_diverges_is_over_and_can_be_reset(tokenizer, texts, shown, e
     sound, bad = (ck.objectives.MLM(make_encoder(tokenizer)) for _ in range(2))
     first = {name: value.clone() for name, value in bad.encoder.state_dict().items()}
     bad.after_step = lambda *_: bad.encoder.model.get_input_embeddings().weight.data.fill_(math.nan)
-    options = {shown: texts[:4] if shown == "texts" else [(texts[0], texts[1]), (texts[2], texts[3])]}
-    panel = ck.explore.live_training({"sound": sound, "bad": bad}, texts, steps=4, batch_size=4, every=every, **options)
+    options = {
+        shown: texts[:4] if shown == "texts" else [(texts[0], texts[1]), (texts[2], texts[3])]
+    }
+    panel = ck.explore.live_training(
+        {"sound": sound, "bad": bad}, texts, steps=4, batch_size=4, every=every, **options
+    )
     panel.start().wait()
     assert panel.view.now["phase"] == "failed" and not panel.running and not panel._going
-    assert panel.runs["sound"].steps == 4 and panel.problem.startswith("bad: ") and panel.view.frames
+    assert (
+        panel.runs["sound"].steps == 4 and panel.problem.startswith("bad: ") and panel.view.frames
+    )
     panel.figure()
     panel.reset()
     assert all(torch.equal(first[name], value) for name, value in bad.encoder.state_dict().items())
 
 
 def test_a_long_history_is_thinned_and_keeps_its_last_row():
-    rows = [{"step": i + 1, "loss": 1.0 / (i + 1), "mlm": 2.0, "contrast": 3.0, "lr": 0.1} for i in range(5000)]
+    rows = [
+        {"step": i + 1, "loss": 1.0 / (i + 1), "mlm": 2.0, "contrast": 3.0, "lr": 0.1}
+        for i in range(5000)
+    ]
     columns = curve(rows, ["mlm", "contrast"])
-    assert columns.keys() == {"step", "loss", "mlm", "contrast"} and len(columns["step"]) <= MOST_ROWS + 1
+    assert (
+        columns.keys() == {"step", "loss", "mlm", "contrast"}
+        and len(columns["step"]) <= MOST_ROWS + 1
+    )
     assert columns["step"][0] == 1 and columns["step"][-1] == 5000 and columns["loss"][-1] == 0.0002
     assert curve(rows[:3], ["mlm"]) == {"step": [1, 2, 3], "loss": [1.0, 0.5, 0.33333]}
 
@@ -97,8 +117,12 @@ def test_a_long_history_is_thinned_and_keeps_its_last_row():
 
 
 def test_the_sphere_keeps_angles_where_the_space_has_three_directions():
-    x = torch.nn.functional.normalize(torch.randn(30, 3, generator=torch.Generator().manual_seed(0)), dim=1).numpy()
-    turned = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0][:3]  # three directions of five
+    x = torch.nn.functional.normalize(
+        torch.randn(30, 3, generator=torch.Generator().manual_seed(0)), dim=1
+    ).numpy()
+    turned = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0][
+        :3
+    ]  # three directions of five
     seen = on_sphere(7 * x @ turned)
     assert seen.share == pytest.approx(1)
     assert seen.points @ seen.points.T == pytest.approx(x @ x.T, abs=1e-6)
@@ -109,7 +133,9 @@ def test_the_sphere_does_not_jump_when_the_space_turns():
     before = on_sphere(x)
     turn = np.linalg.qr(np.random.default_rng(2).normal(size=(6, 6)))[0]
     after = on_sphere(x @ turn, before.points)
-    assert after.points == pytest.approx(before.points, abs=1e-6) and after.share == pytest.approx(before.share)
+    assert after.points == pytest.approx(before.points, abs=1e-6) and after.share == pytest.approx(
+        before.share
+    )
 
 
 def test_a_narrow_cone_is_seen_from_the_front():
@@ -122,7 +148,9 @@ def test_random_pairs_are_of_two_texts(tokenizer, texts):
     a, b = encoder.encode(texts[:4]), encoder.encode(texts[4:8])
     similar, random = measured(encoder, [texts[:4], texts[4:8]], None)["cosines"]
     all_of = ck.geometry.random_pair_cosines(torch.cat([a, b]), groups=torch.arange(4).repeat(2))
-    assert torch.allclose(random, all_of) and len(random) == 24  # 28 pairs, less the four that mean the same
+    assert (
+        torch.allclose(random, all_of) and len(random) == 24
+    )  # 28 pairs, less the four that mean the same
     assert torch.allclose(similar, ck.geometry.pair_cosines(a, b))
 
 

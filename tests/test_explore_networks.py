@@ -16,7 +16,9 @@ OTHERS = ["the blue drum is loud", "a bear", "the old kite"]
 
 @pytest.fixture
 def panel(tokenizer, texts):
-    return ck.explore.two_networks(make_encoder(tokenizer, pooling="mean"), texts[0], OTHERS, p_m=0.5)
+    return ck.explore.two_networks(
+        make_encoder(tokenizer, pooling="mean"), texts[0], OTHERS, p_m=0.5
+    )
 
 
 def test_only_hidden_words_are_replaced_and_the_kinds_say_what_happened(panel):
@@ -60,14 +62,22 @@ def test_an_encoder_reads_each_word_with_that_word_covered(panel):
 def test_a_cocolm_uses_its_auxiliary_model_and_its_copy_head(tokenizer, texts):
     objective = ck.objectives.COCOLM(make_encoder(tokenizer))
     seen = ck.explore.two_networks(objective, texts[0], OTHERS, p_m=0.6, seed=1).worked()
-    expected = corrections(objective, [tokenizer.decode(tokenizer.convert_tokens_to_ids(seen.rows[2][1:-1]))])[0]
-    if [each.token for each in expected] == seen.rows[2][1:-1]:  # decoding and encoding gave the tokens back
+    expected = corrections(
+        objective, [tokenizer.decode(tokenizer.convert_tokens_to_ids(seen.rows[2][1:-1]))]
+    )[0]
+    if [each.token for each in expected] == seen.rows[2][
+        1:-1
+    ]:  # decoding and encoding gave the tokens back
         assert [each.word for each in expected] == seen.rows[3][1:-1]
-        assert [each.p_word for each in expected] == pytest.approx([best[0][1] for best in seen.read[1:-1]], rel=1e-4)
+        assert [each.p_word for each in expected] == pytest.approx(
+            [best[0][1] for best in seen.read[1:-1]], rel=1e-4
+        )
     view = objective.encoder.view_of([texts[0]])
     assert seen.rows[0] == tokenizer.convert_ids_to_tokens(view["input_ids"][0].tolist())
     uniform = ck.objectives.COCOLM(make_encoder(tokenizer), auxiliary="random")
-    assert not any(ck.explore.two_networks(uniform, texts[0], OTHERS, p_m=0.6).worked().drawn)  # it thinks nothing
+    assert not any(
+        ck.explore.two_networks(uniform, texts[0], OTHERS, p_m=0.6).worked().drawn
+    )  # it thinks nothing
     for part in (objective, objective.auxiliary, objective.encoder):
         assert part.training  # as they were
 
@@ -78,18 +88,29 @@ def test_the_contrast_is_that_of_nt_xent(panel):
     assert [each["role"] for each in found] == ["positive"] + ["negative"] * 3
     assert sum(each["share"] for each in found) == pytest.approx(1)
     negatives = panel.networks.encoder.encode(OTHERS)
-    logits = torch.nn.functional.cosine_similarity(seen.vectors[1:2], torch.cat([seen.vectors[2:], negatives])) / 0.2
+    logits = (
+        torch.nn.functional.cosine_similarity(
+            seen.vectors[1:2], torch.cat([seen.vectors[2:], negatives])
+        )
+        / 0.2
+    )
     assert found[0]["share"] == pytest.approx(logits.softmax(0)[0].item(), rel=1e-4)
-    assert found[0]["text"] == " ".join(seen.crop) and len(seen.crop) == int(0.9 * (len(seen.kinds) - 2) + 1e-4)
+    assert found[0]["text"] == " ".join(seen.crop) and len(seen.crop) == int(
+        0.9 * (len(seen.kinds) - 2) + 1e-4
+    )
     whole = panel.set(p_m=0.0, keep=1.0)
-    assert whole.candidates()[0]["cosine"] == pytest.approx(1, abs=1e-5)  # nothing hidden, nothing cut
+    assert whole.candidates()[0]["cosine"] == pytest.approx(
+        1, abs=1e-5
+    )  # nothing hidden, nothing cut
     assert "Of 0 hidden words" in whole.words()
 
 
 def test_the_page_gets_words_as_text_and_the_figure_shows_the_rows(panel):
     panel.set(sentence="<img src=x onerror=alert(1)> kite", p_m=0.5)
     stacks = panel.view.seen["stacks"]
-    assert len(stacks) == len(panel.worked().kinds) and all(len(each["words"]) == 4 for each in stacks)
+    assert len(stacks) == len(panel.worked().kinds) and all(
+        len(each["words"]) == 4 for each in stacks
+    )
     assert "<img" not in panel.line.value and isinstance(panel.figure(), Figure)
 
 

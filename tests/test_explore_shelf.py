@@ -20,7 +20,11 @@ def pictures():
     shelves = [scenes.scene(number) for number in scenes.image_ids("test")[:120]]
     return ck.data.stack_pictures(
         [
-            {"image_id": s.image_id, "regions": torch.randn(len(s.toys), 6, generator=draw), "boxes": scenes.boxes(s)}
+            {
+                "image_id": s.image_id,
+                "regions": torch.randn(len(s.toys), 6, generator=draw),
+                "boxes": scenes.boxes(s),
+            }
             for s in shelves
         ]
     )
@@ -28,21 +32,30 @@ def pictures():
 
 @pytest.fixture(scope="module")
 def objective():
-    tokenizer = ck.data.train_tokenizer(["what colour is the drum", "is there a kite"], vocab_size=80)
-    encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4, max_length=32)
+    tokenizer = ck.data.train_tokenizer(
+        ["what colour is the drum", "is there a kite"], vocab_size=80
+    )
+    encoder = ck.CrossModalEncoder.tiny(
+        tokenizer, features=6, objects=4, attributes=4, max_length=32
+    )
     return ck.objectives.Answer(encoder, answers=len(ANSWERS))
 
 
 @pytest.fixture
 def panel(objective, pictures):
     first, second = sorted(ck.explore.shelf(objective, ANSWERS, pictures, toys={}).sorts)[:2]
-    return ck.explore.shelf(objective, ANSWERS, pictures, "what colour?", {"top_1": first, "bottom_4": second})
+    return ck.explore.shelf(
+        objective, ANSWERS, pictures, "what colour?", {"top_1": first, "bottom_4": second}
+    )
 
 
 def test_toys_stand_where_they_are_put(panel):
     toys = panel.scene().toys
     assert [(toy.shelf, toy.place) for toy in toys] == [(0, 0), (2, 3)]
-    assert [f"{t.size} {t.colour} {t.good}" for t in toys] == [panel.state["top_1"], panel.state["bottom_4"]]
+    assert [f"{t.size} {t.colour} {t.good}" for t in toys] == [
+        panel.state["top_1"],
+        panel.state["bottom_4"],
+    ]
     boxes = panel.batch()["boxes"][0]
     assert (boxes[0] < 0.4).all() and (boxes[1] > 0.6).all()
     panel.set(top_1="–")
@@ -75,7 +88,9 @@ def test_an_empty_shelf_or_question_is_told_and_keeps_the_last_picture(panel):
 
 def test_the_figure_shows_where_cls_and_the_words_look_in_the_last_layer(panel, monkeypatch):
     seen = []
-    monkeypatch.setattr(ck.plots, "attention", lambda picture, boxes, looks, names, **o: seen.append(looks))
+    monkeypatch.setattr(
+        ck.plots, "attention", lambda picture, boxes, looks, names, **o: seen.append(looks)
+    )
     panel.figure()
     encoder = panel.objective.encoder
     with torch.no_grad():
@@ -86,10 +101,16 @@ def test_the_figure_shows_where_cls_and_the_words_look_in_the_last_layer(panel, 
 
 def test_of_a_sort_the_detectors_surest_toy_is_taken(objective, pictures):
     sure = torch.rand(pictures.regions.shape[:2], generator=torch.Generator().manual_seed(1))
-    sorts = ck.explore.shelf(objective, ANSWERS, replace(pictures, object_confidence=sure), toys={}).sorts
+    sorts = ck.explore.shelf(
+        objective, ANSWERS, replace(pictures, object_confidence=sure), toys={}
+    ).sorts
     found: dict = {}
     for at, number in enumerate(pictures.ids.tolist()):
         for region, toy in enumerate(scenes.scene(number).toys):
-            found.setdefault(f"{toy.size} {toy.colour} {toy.good}", []).append((sure[at, region].item(), at, region))
-    assert {sort: place[:2] for sort, place in sorts.items()} == {sort: max(each)[1:] for sort, each in found.items()}
+            found.setdefault(f"{toy.size} {toy.colour} {toy.good}", []).append(
+                (sure[at, region].item(), at, region)
+            )
+    assert {sort: place[:2] for sort, place in sorts.items()} == {
+        sort: max(each)[1:] for sort, each in found.items()
+    }
     assert max(map(len, found.values())) > 1

@@ -30,7 +30,9 @@ class Dots(Panel):
         self.update_stored(lambda: self.picture.value)
 
     def figure(self):
-        return plots.embedding_map([[0.0, 1.0], [1.0, self.height.value + 1]], points=[[0, 1], [1, self.height.value]])
+        return plots.embedding_map(
+            [[0.0, 1.0], [1.0, self.height.value + 1]], points=[[0, 1], [1, self.height.value]]
+        )
 
 
 @pytest.fixture
@@ -61,7 +63,10 @@ def test_the_picture_stands_before_the_widget_and_hides_while_it_lives(displayed
     panel._ipython_display_()
     (_, still), (_, widget) = displayed
     name = re.search(r"ck-still-(\w+)", still["text/html"])[1]
-    assert f"ck-live-{name}" in panel.widget._dom_classes and f"body:has(.ck-live-{name})" in still["text/html"]
+    assert (
+        f"ck-live-{name}" in panel.widget._dom_classes
+        and f"body:has(.ck-live-{name})" in still["text/html"]
+    )
     assert WIDGET in widget and "image/png" not in widget and png(still).startswith(b"\x89PNG")
 
 
@@ -73,7 +78,9 @@ def test_the_stored_picture_follows_the_controls_and_a_run(displayed, tokenizer,
     panel.set(height=0.9)
     kind, bundle = displayed[-1]
     assert kind == "update" and png(bundle) == panel.picture.value
-    live = ck.explore.live_training(ck.objectives.MLM(make_encoder(tokenizer)), texts, texts=texts[:20], steps=2)
+    live = ck.explore.live_training(
+        ck.objectives.MLM(make_encoder(tokenizer)), texts, texts=texts[:20], steps=2
+    )
     live._ipython_display_()
     before = len(displayed)
     live.start().wait()
@@ -116,7 +123,10 @@ def test_on_principal_components_a_sentence_is_projected_as_the_others():
     mean = unit[:50].mean(axis=0)
     _, _, axes = np.linalg.svd(unit[:50] - mean, full_matrices=False)
     plane = (unit - mean) @ axes[:2].T
-    gaps = np.linalg.norm(plane[:50] - plane[55], axis=1), np.linalg.norm(at[0] - panel.place("55")["a"], axis=1)
+    gaps = (
+        np.linalg.norm(plane[:50] - plane[55], axis=1),
+        np.linalg.norm(at[0] - panel.place("55")["a"], axis=1),
+    )
     scale = np.linalg.norm(plane[0] - plane[1]) / np.linalg.norm(at[0, 0] - at[0, 1])
     inside = np.abs(at[0]).max() <= 1 and max(map(abs, panel.place("55")["a"])) < 1
     assert not inside or gaps[0] == pytest.approx(scale * gaps[1], abs=1e-3)
@@ -129,7 +139,9 @@ def test_on_principal_components_a_sentence_is_projected_as_the_others():
 def test_elsewhere_it_stands_among_its_nearest():
     x, texts = spaces(), [str(i) for i in range(60)]
     points = torch.rand(60, 2, generator=torch.Generator().manual_seed(1))
-    panel = ck.explore.embedding_map(x, texts, points=points, encode=lambda given: x[[int(given[0].strip("!"))]], k=3)
+    panel = ck.explore.embedding_map(
+        x, texts, points=points, encode=lambda given: x[[int(given[0].strip("!"))]], k=3
+    )
     near = panel.neighbours("9!", k=3)[""]
     weights = torch.tensor([cosine for _, cosine in near]).div(0.05).softmax(0).numpy()
     expected = weights @ panel.at[""][[int(text) for text, _ in near]]

@@ -63,7 +63,9 @@ def agree_where_anybody_meets(mine, plain, meets, wanted, tau):
     if not fine.any():
         return
     weight = torch.arange(1.0, len(mine) + 1)
-    found, expected = (torch.autograd.grad((each * weight)[fine].sum(), wanted) for each in (mine, plain))
+    found, expected = (
+        torch.autograd.grad((each * weight)[fine].sum(), wanted) for each in (mine, plain)
+    )
     for got, want in zip(found, expected, strict=True):
         assert torch.allclose(got, want, rtol=1e-9, atol=1e-10 / tau)
 
@@ -85,7 +87,9 @@ def test_self_form_is_the_log_sum_exp_of_the_matrix(data, n, tile, tau, grouped)
         meets &= groups[:, None] != groups[None, :]
     temperature = torch.tensor(tau, dtype=torch.float64, requires_grad=True)
     mine = tiles.self_log_sum_exp(x, temperature, apart=tuple(apart), groups=groups, tile=tile)
-    agree_where_anybody_meets(mine, by_matrix(x, x, temperature, meets), meets, (x, temperature), tau)
+    agree_where_anybody_meets(
+        mine, by_matrix(x, x, temperature, meets), meets, (x, temperature), tau
+    )
 
 
 @settings(deadline=None, max_examples=60)
@@ -100,7 +104,11 @@ def test_self_form_is_the_log_sum_exp_of_the_matrix(data, n, tile, tau, grouped)
 )
 def test_whole_rows_are_the_log_sum_exp_of_the_matrix(n, m, numbers, tau, apart, grouped, who):
     x, y = units(n, 5, seed=n), units(m, 5, seed=m + 100)
-    wanted = [z.requires_grad_() for z, name in ((x, "anchors"), (y, "candidates")) if who in ("both", name)]
+    wanted = [
+        z.requires_grad_()
+        for z, name in ((x, "anchors"), (y, "candidates"))
+        if who in ("both", name)
+    ]
     groups = (torch.arange(n) % 5, torch.arange(m) % 7) if grouped else (None, None)
     i, j = torch.arange(n)[:, None], torch.arange(m)[None, :]
     meets = torch.ones(n, m, dtype=torch.bool)
@@ -128,7 +136,11 @@ def test_whole_rows_are_the_log_sum_exp_of_the_matrix(n, m, numbers, tau, apart,
 @pytest.mark.filterwarnings("ignore:.*has one example")
 def test_nt_xent_and_info_nce_are_the_plain_form(n, tau, queue, ids, queue_ids):
     a, b, q = vectors(n, 6, seed=1), vectors(n, 6, seed=2), vectors(queue, 6, seed=3)
-    kinds = {"distinct": torch.arange(n), "twice": torch.arange(n) // 2, "one": torch.zeros(n).long()}
+    kinds = {
+        "distinct": torch.arange(n),
+        "twice": torch.arange(n) // 2,
+        "one": torch.zeros(n).long(),
+    }
     rows = kinds.get(ids)
     options = dict(ids=rows, queue=q)
     if queue and queue_ids and rows is not None:
@@ -142,7 +154,12 @@ def test_nt_xent_and_info_nce_are_the_plain_form(n, tau, queue, ids, queue_ids):
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.integers(1, 40), st.integers(1, 9), st.sampled_from([0.01, 0.05, 0.3, 1.0]), st.integers(0, 99))
+@given(
+    st.integers(1, 40),
+    st.integers(1, 9),
+    st.sampled_from([0.01, 0.05, 0.3, 1.0]),
+    st.integers(0, 99),
+)
 def test_sup_con_is_the_plain_form(n, classes, tau, seed):
     x, labels = vectors(n, 6, seed=seed), torch.arange(n).mul(7) % classes
     for reduction in ("none", "sum", "mean", "mean_valid"):
@@ -169,7 +186,9 @@ def test_products_in_bfloat16_are_near(tau, dtype):
         lambda a, b: info_nce(a, b, tau),
         lambda a, b: sup_con(a, labels, tau) + 0 * b.sum(),
     ):
-        near, exact = (value_and_gradients(loss, a, b, form=form) for form in (in_bfloat16, fast.plain))
+        near, exact = (
+            value_and_gradients(loss, a, b, form=form) for form in (in_bfloat16, fast.plain)
+        )
         agree(near, exact, 2e-3 / tau)
         assert not torch.equal(near[1], exact[1])
     x = torch.tensor([[1.0, 2**-9]]).bfloat16()  # 1 + 1/512 has more digits than bfloat16 has
@@ -197,12 +216,16 @@ def test_float64_keeps_its_digits_where_softplus_could_turn_linear():
         with fast.plain():
             plain = loss(a, b, 0.035, reduction="none")
         with fast.tiled():
-            torch.testing.assert_close(loss(a, b, 0.035, reduction="none"), plain, rtol=0, atol=1e-14)
+            torch.testing.assert_close(
+                loss(a, b, 0.035, reduction="none"), plain, rtol=0, atol=1e-14
+            )
 
 
 def test_the_size_decides_the_queue_included_or_the_caller(monkeypatch):
     calls = []
-    monkeypatch.setattr(fast, "nt_xent", lambda *args: calls.append(1) or torch.zeros(16), raising=False)
+    monkeypatch.setattr(
+        fast, "nt_xent", lambda *args: calls.append(1) or torch.zeros(16), raising=False
+    )
     a, b, queue = (vectors(n, 4, seed=n) for n in (8, 8, 2**16))
     nt_xent(a, b, 0.1, queue=queue)  # a small batch beside a large queue has (2B) (2B + Q) cosines
     assert len(calls) == 1
@@ -231,7 +254,12 @@ def test_a_second_derivative_is_refused_in_one_sentence():
 def test_no_tile_is_kept_for_the_backward_pass_unless_one_holds_everything(n, most):
     kept = []
     x = vectors(n, 4).requires_grad_()
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: (kept.append(t.numel()), t)[1], lambda t: t), fast.tiled():
+    with (
+        torch.autograd.graph.saved_tensors_hooks(
+            lambda t: (kept.append(t.numel()), t)[1], lambda t: t
+        ),
+        fast.tiled(),
+    ):
         loss = nt_xent(x[: n // 2], x[n // 2 :], 0.1, queue=vectors(200, 4))
         loss.backward(retain_graph=True)
     assert max(kept) == most

@@ -36,7 +36,11 @@ def test_parts_and_gradients_are_those_of_the_plain_form(name, options, tokenize
     found = []
     for how in ({}, options):
         ck.faster(objective, **how).zero_grad()
-        sums = {f"{view} {n}": v for view in views for n, v in objective.encode(view, views[view]).sums.items()}
+        sums = {
+            f"{view} {n}": v
+            for view in views
+            for n, v in objective.encode(view, views[view]).sums.items()
+        }
         sum(value for value in sums.values() if value.requires_grad).backward()
         grads = {n: p.grad.clone() for n, p in objective.named_parameters() if p.grad is not None}
         found.append(({n: value.item() for n, value in sums.items()}, grads))
@@ -53,7 +57,9 @@ def test_a_fixed_capacity_holds_each_position_once_and_refuses_too_many():
     assert torch.equal(positions.rows(x)[positions.counted], x[where])
     assert torch.equal(positions.labels(x) == -100, ~positions.counted)
     none = strategy.positions(torch.zeros_like(where))
-    assert none.counted.sum() == 0 and len(none.counted) == len(positions.counted)  # whatever was chosen
+    assert none.counted.sum() == 0 and len(none.counted) == len(
+        positions.counted
+    )  # whatever was chosen
     with pytest.raises(RuntimeError, match="than the fixed capacity holds"):
         FixedCapacity(Padded(), 0.01).positions(torch.ones_like(where))
 
@@ -63,7 +69,9 @@ def test_a_fixed_capacity_holds_each_position_once_and_refuses_too_many():
 def test_runs_resume_bitwise(options, tokenizer, texts, tmp_path):
     def run(steps, folder, resume=False):
         objective = ck.faster(make("coco_lm relative", tokenizer, dropout=0.1), **options)
-        plan = dict(steps=4, batch_size=8, chunk_size=5, save_every=2, progress=False, folder=folder)
+        plan = dict(
+            steps=4, batch_size=8, chunk_size=5, save_every=2, progress=False, folder=folder
+        )
 
         def stop(run):
             if run.steps == steps:
@@ -80,25 +88,36 @@ def test_runs_resume_bitwise(options, tokenizer, texts, tmp_path):
 @pytest.mark.full
 def test_compiled_gives_the_same_loss_and_gradient(tokenizer, batch):
     found = []
-    for compiled in (False, "aot_eager"):  # captured and differentiated as a graph, run without a C++ compiler
-        objective = ck.faster(make("cmlm", tokenizer).train(), fixed_capacity=0.15, compiled=compiled)
+    for compiled in (
+        False,
+        "aot_eager",
+    ):  # captured and differentiated as a graph, run without a C++ compiler
+        objective = ck.faster(
+            make("cmlm", tokenizer).train(), fixed_capacity=0.15, compiled=compiled
+        )
         parts, _ = gradient(objective, [batch], seeded())
         grads = [p.grad.flatten() for p in objective.parameters() if p.grad is not None]
         found.append((parts["loss"].item(), torch.cat(grads)))
     assert found[1][0] == pytest.approx(found[0][0], rel=1e-5)
     assert torch.allclose(found[0][1], found[1][1], atol=1e-5)
     assert objective.encoder.model.base_model._compiled_call_impl is not None
-    assert ck.faster(objective).encoder.model.base_model._compiled_call_impl is None  # not given: off again
+    assert (
+        ck.faster(objective).encoder.model.base_model._compiled_call_impl is None
+    )  # not given: off again
 
 
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
-def test_a_mask_made_before_hides_padding_from_every_kind_of_attention(tokenizer, attention, monkeypatch):
+def test_a_mask_made_before_hides_padding_from_every_kind_of_attention(
+    tokenizer, attention, monkeypatch
+):
     """Eager attention adds a mask: True would be one more, not minus infinity."""
     encoder = make_encoder(tokenizer).eval()
     encoder.model.set_attn_implementation(attention)
     view = dict(encoder.view_of(["a red ball", "the small red box stands by the door"]))
     mask = view["attention_mask"]
-    elsewhere = type("Mask", (), {"device": torch.device("cuda"), "__getitem__": lambda self, key: mask[key]})()
+    elsewhere = type(
+        "Mask", (), {"device": torch.device("cuda"), "__getitem__": lambda self, key: mask[key]}
+    )()
     ready = quick_mask(encoder.model, {"attention_mask": elsewhere})
     if attention == "eager":
         assert ready is elsewhere

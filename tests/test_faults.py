@@ -17,7 +17,9 @@ def found():
     """What faults.py says; it asserts by itself that weights are equal and checkpoints whole."""
     script = Path(__file__).with_name("faults.py")
     env = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, script, KILLS], env=env, capture_output=True, text=True, timeout=580)
+    done = subprocess.run(
+        [sys.executable, script, KILLS], env=env, capture_output=True, text=True, timeout=580
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

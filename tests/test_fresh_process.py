@@ -57,7 +57,17 @@ def test_no_room_loads_what_only_some_functions_need(told):
     """Beside torch and transformers, which bring libraries of their own."""
     loaded = set(told["by all rooms"])
     assert {"contrast_kit", "torch", "transformers"} <= loaded
-    heavy = {"anywidget", "datasets", "IPython", "ipywidgets", "matplotlib", "pandas", "plotly", "sklearn", "umap"}
+    heavy = {
+        "anywidget",
+        "datasets",
+        "IPython",
+        "ipywidgets",
+        "matplotlib",
+        "pandas",
+        "plotly",
+        "sklearn",
+        "umap",
+    }
     assert not loaded & heavy, loaded & heavy
 
 

@@ -101,10 +101,19 @@ def shop():
     """Digests of what the toyshop tells."""
     rows = {f"{name} {split}": toyshop.rows(name, split)[:200] for name, split in ROWS}
     told = rows | {"corpus": toyshop.corpus(300, seed=3), "triples": toyshop.triples(50, seed=2)}
-    return {name: hashlib.sha256(repr(list(given)).encode()).hexdigest()[:16] for name, given in told.items()}
+    return {
+        name: hashlib.sha256(repr(list(given)).encode()).hexdigest()[:16]
+        for name, given in told.items()
+    }
 
 
-ROWS = (("sst2", "train"), ("mnli", "validation_matched"), ("stsb", "train"), ("cola", "test"), ("qnli", "train"))
+ROWS = (
+    ("sst2", "train"),
+    ("mnli", "validation_matched"),
+    ("stsb", "train"),
+    ("cola", "test"),
+    ("qnli", "train"),
+)
 
 
 def first_losses(objective, data):
@@ -161,7 +170,9 @@ def write():
         "losses": losses(),
         "masks": masks(),
         "toyshop": shop(),
-        "methods": {name: of_method(name, with_wordings(texts, tokenizer), tokenizer) for name in METHODS},
+        "methods": {
+            name: of_method(name, with_wordings(texts, tokenizer), tokenizer) for name in METHODS
+        },
         "pairs": {name: of_pairs(name, texts, tokenizer) for name in PAIRS},
     }
     FILE.write_text(json.dumps(frozen, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -50,9 +50,15 @@ def test_random_pairs_are_all_distinct_pairs_in_order(block):
     """All n(n-1)/2 of them, none a vector with itself."""
     x = vectors(7, 3)
     u = [unit(row) for row in x.tolist()]
-    by_hand = [sum(p * q for p, q in zip(u[i], u[j], strict=True)) for i in range(7) for j in range(i + 1, 7)]
+    by_hand = [
+        sum(p * q for p, q in zip(u[i], u[j], strict=True))
+        for i in range(7)
+        for j in range(i + 1, 7)
+    ]
     cosines = g.random_pair_cosines(x, block=block)
-    torch.testing.assert_close(cosines, torch.tensor(by_hand, dtype=torch.float64), rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        cosines, torch.tensor(by_hand, dtype=torch.float64), rtol=0, atol=1e-12
+    )
     assert len(cosines) == 21
     assert cosines.max() < 1 - 1e-6
 
@@ -91,7 +97,9 @@ def test_lengths_never_count(scales, seed):
 def test_uniformity_does_not_keep_the_similarities_for_the_backward_pass():
     x = vectors(512, 8).requires_grad_()
     kept = []
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t.numel()) or t, lambda t: t):
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda t: kept.append(t.numel()) or t, lambda t: t
+    ):
         value = g.uniformity(x, block=32)
     assert sum(kept) < 20 * x.numel()  # all pairs would be 130,816 numbers several times over
     (streamed,) = torch.autograd.grad(value, x)
@@ -130,7 +138,9 @@ def test_a_sample_holds_distinct_pairs_and_is_fixed_by_its_seed(n):
     assert nearest.values.max() < 1e-12
     assert len(nearest.indices.unique()) == n  # no pair twice, none outside i < j
     assert torch.equal(sample, g.random_pair_cosines(x, n=n, seed=3))
-    assert n == 190 or not torch.equal(sample.sort().values, g.random_pair_cosines(x, n=n, seed=4).sort().values)
+    assert n == 190 or not torch.equal(
+        sample.sort().values, g.random_pair_cosines(x, n=n, seed=4).sort().values
+    )
 
 
 def test_a_sample_is_fair():
@@ -164,7 +174,9 @@ def test_positives_are_left_out():
 def test_auc_is_the_probability_of_the_right_order():
     similar, random = vectors(30, 1).flatten() + 1, vectors(40, 1, seed=1).flatten()
     similar[:5] = random[:5]  # ties
-    wins = sum(1.0 if s > r else 0.5 if s == r else 0.0 for s in similar.tolist() for r in random.tolist())
+    wins = sum(
+        1.0 if s > r else 0.5 if s == r else 0.0 for s in similar.tolist() for r in random.tolist()
+    )
     assert abs(g.separation(similar, random).item() - wins / 1200) < 1e-12
     mann_whitney = stats.mannwhitneyu(similar.numpy(), random.numpy()).statistic / 1200
     assert abs(g.separation(similar, random).item() - mann_whitney) < 1e-12
@@ -202,13 +214,21 @@ def test_autocast_does_not_lower_the_cosines():
 
 def test_a_triplet_is_right_where_the_positive_is_closer_and_ties_count_half():
     anchors, same = torch.eye(3), torch.ones(3, 3)
-    assert g.triplet_accuracy(anchors, anchors + 0.1, same) == 1 and g.triplet_accuracy(anchors, same, anchors) == 0
+    assert (
+        g.triplet_accuracy(anchors, anchors + 0.1, same) == 1
+        and g.triplet_accuracy(anchors, same, anchors) == 0
+    )
     assert g.triplet_accuracy(anchors, same, same) == 0.5
-    assert g.triplet_accuracy(anchors, torch.stack([anchors[0], same[0], anchors[0]]), same) == pytest.approx(0.5)
+    assert g.triplet_accuracy(
+        anchors, torch.stack([anchors[0], same[0], anchors[0]]), same
+    ) == pytest.approx(0.5)
 
 
 def test_what_would_be_a_wrong_number_is_refused():
-    for x, words in ((torch.tensor([[1.0, 0.0], [0.0, 0.0]]), "zeros"), (torch.tensor([[1.0, math.nan]]), "NaN")):
+    for x, words in (
+        (torch.tensor([[1.0, 0.0], [0.0, 0.0]]), "zeros"),
+        (torch.tensor([[1.0, math.nan]]), "NaN"),
+    ):
         for measure in (g.uniformity, g.random_pair_cosines, g.anisotropy, g.effective_rank):
             with pytest.raises(ValueError, match=words):
                 measure(x)

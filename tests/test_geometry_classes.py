@@ -11,10 +11,15 @@ from contrast_kit import geometry
 def x():
     """Twenty vectors of different lengths."""
     noise = torch.Generator().manual_seed(0)
-    return torch.randn(20, 5, generator=noise, dtype=torch.float64) * torch.linspace(0.1, 9, 20)[:, None]
+    return (
+        torch.randn(20, 5, generator=noise, dtype=torch.float64)
+        * torch.linspace(0.1, 9, 20)[:, None]
+    )
 
 
-LABELS = torch.tensor([7, 7, 7, 0, 0, 3, 3, 3, 3, 9] * 2)  # any integers from 0 on; classes of different sizes
+LABELS = torch.tensor(
+    [7, 7, 7, 0, 0, 3, 3, 3, 3, 9] * 2
+)  # any integers from 0 on; classes of different sizes
 
 
 def by_pairs(x, labels):
@@ -26,7 +31,9 @@ def by_pairs(x, labels):
 
 @pytest.mark.parametrize("labels", [LABELS, torch.arange(20) // 2, torch.tensor([0] * 19 + [1])])
 def test_means_over_all_pairs(x, labels):
-    assert torch.allclose(torch.stack(geometry.class_cosines(x, labels)), torch.stack(by_pairs(x, labels)))
+    assert torch.allclose(
+        torch.stack(geometry.class_cosines(x, labels)), torch.stack(by_pairs(x, labels))
+    )
     within, between = by_pairs(x, labels)
     assert torch.allclose(geometry.class_spread(x, labels), (1 - within) / (1 - between))
 
@@ -40,13 +47,18 @@ def test_random_labels_give_one(x):
 
 def test_a_cone_or_other_lengths_change_nothing():
     noise = torch.Generator().manual_seed(2)
-    u, away = torch.randn(40, 6, generator=noise, dtype=torch.float64), torch.zeros(6, dtype=torch.float64)
+    u, away = (
+        torch.randn(40, 6, generator=noise, dtype=torch.float64),
+        torch.zeros(6, dtype=torch.float64),
+    )
     u[:, 0], away[0] = 0, 1  # so that the cone's axis is at a right angle to all of them
     u, labels = normalize(u), torch.arange(40) % 3
     inside = geometry.class_spread(u + 50 * away, labels)
     assert torch.allclose(inside, geometry.class_spread(u, labels))
     assert geometry.class_cosines(u + 50 * away, labels).within > 0.999
-    assert torch.allclose(geometry.class_spread(u * torch.rand(40, 1).double().add(0.1), labels), inside)
+    assert torch.allclose(
+        geometry.class_spread(u * torch.rand(40, 1).double().add(0.1), labels), inside
+    )
 
 
 def test_gradients_flow(x):

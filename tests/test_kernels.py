@@ -6,7 +6,9 @@ import torch
 from contrast_kit import fast, geometry, losses
 from contrast_kit.fast import kernels, tiles
 
-pytestmark = pytest.mark.skipif(not hasattr(torch.backends.mkldnn, "matmul"), reason="this torch has no switch")
+pytestmark = pytest.mark.skipif(
+    not hasattr(torch.backends.mkldnn, "matmul"), reason="this torch has no switch"
+)
 ACCURATE, ROUNDED = kernels.Probe(2e-7, 3e-7), kernels.Probe(2e-7, 2e-3)
 
 

@@ -17,9 +17,9 @@ TAUS = [0.01, 0.05, 0.3, 1.0, 2.5]
 
 
 def vectors(*shape, seed=0, dtype=torch.float64, **kw):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype).requires_grad_(
-        kw.get("grad", False)
-    )
+    return torch.randn(
+        *shape, generator=torch.Generator().manual_seed(seed), dtype=dtype
+    ).requires_grad_(kw.get("grad", False))
 
 
 # --- the papers, in plain loops over Python floats ------------------------------------------------------
@@ -68,7 +68,9 @@ def capt_eq_4(s, s_hat, tau):
 
 def coco_eq_3(mlm, crop, tau):
     """E over (X, X+) in both orders; B- is the batch of 2N sequences without the two."""
-    pairs = [((0, k), (1, k)) for k in range(len(mlm))] + [((1, k), (0, k)) for k in range(len(mlm))]
+    pairs = [((0, k), (1, k)) for k in range(len(mlm))] + [
+        ((1, k), (0, k)) for k in range(len(mlm))
+    ]
     s = {(0, k): mlm[k] for k in range(len(mlm))} | {(1, k): crop[k] for k in range(len(crop))}
     total = 0.0
     for x, x_plus in pairs:
@@ -122,7 +124,10 @@ def test_hard_negatives_are_candidates_of_every_anchor_in_info_nce(tau):
         Z = sum(math.exp(sim(a[i].tolist(), c) / tau) for c in torch.cat([b, hard]).tolist())
         total -= math.log(math.exp(sim(a[i].tolist(), b[i].tolist()) / tau) / Z)
     close(info_nce(a, b, tau, negatives=hard), total / 5)
-    assert gradcheck(lambda *x: info_nce(x[0], x[1], 0.3, negatives=x[2]), [x.requires_grad_() for x in (a, b, hard)])
+    assert gradcheck(
+        lambda *x: info_nce(x[0], x[1], 0.3, negatives=x[2]),
+        [x.requires_grad_() for x in (a, b, hard)],
+    )
 
 
 def test_one_function_coco_eq_3_is_capt_eq_4_over_2n_is_scl_eq_4_over_2n():
@@ -133,12 +138,17 @@ def test_one_function_coco_eq_3_is_capt_eq_4_over_2n_is_scl_eq_4_over_2n():
     close(value, coco_eq_3(a.tolist(), b.tolist(), tau))
     close(value, capt_eq_4(a.tolist(), b.tolist(), tau) / (2 * n))
     close(value, scl_eq_4(side_by_side.tolist(), tau) / (2 * n))
-    close(value, sup_con(side_by_side, torch.arange(n).repeat_interleave(2), tau, reduction="mean").item())
+    close(
+        value,
+        sup_con(side_by_side, torch.arange(n).repeat_interleave(2), tau, reduction="mean").item(),
+    )
     assert (nt_xent(a, b, tau) - nt_xent(b, a, tau)).abs() < 1e-12  # both directions are in it
 
 
 @pytest.mark.parametrize("tau", TAUS)
-@pytest.mark.parametrize("labels", [[0, 1, 0, 2, 1, 0], [0, 0, 0, 0, 1, 1], [3] * 6, list(range(6))])
+@pytest.mark.parametrize(
+    "labels", [[0, 1, 0, 2, 1, 0], [0, 0, 0, 0, 1, 1], [3] * 6, list(range(6))]
+)
 def test_sup_con_is_scl_eq_3(tau, labels):
     """A sum over anchors, the logarithm inside the sum over positives, all but the anchor in the denominator."""
     x, y = vectors(6, 7), torch.tensor(labels)
@@ -205,7 +215,9 @@ def test_labels_that_occur_once():
     alone = sup_con(x, torch.arange(6), 0.3)
     alone.backward()
     assert alone.item() == 0 and torch.isfinite(x.grad).all() and (x.grad == 0).all()
-    assert sup_con(x, torch.zeros(6, dtype=torch.long), 0.3) > 0  # one class only: eq. 3 is not zero
+    assert (
+        sup_con(x, torch.zeros(6, dtype=torch.long), 0.3) > 0
+    )  # one class only: eq. 3 is not zero
     terms = sup_con(x, torch.tensor([0, 1, 0, 2, 1, 0]), 0.3, reduction="none")
     assert terms[3] == 0 and (terms[[0, 1, 2, 4, 5]] > 0).all()
 
@@ -227,7 +239,9 @@ def test_a_trailing_batch_of_one():
 
 
 @settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 10_000), n=st.integers(2, 8), d=st.integers(2, 9), tau=st.sampled_from(TAUS))
+@given(
+    seed=st.integers(0, 10_000), n=st.integers(2, 8), d=st.integers(2, 9), tau=st.sampled_from(TAUS)
+)
 def test_only_directions_and_only_who_is_whose_partner_matter(seed, n, d, tau):
     g = torch.Generator().manual_seed(seed)
     a, b = torch.randn(2, n, d, generator=g, dtype=torch.float64)
@@ -260,7 +274,9 @@ def test_gradients_agree_with_finite_differences():
     queue = losses.normalise(vectors(6, 5, seed=3))
     for reduction in ("mean", "sum", "none"):
         assert gradcheck(lambda a, b, r=reduction: info_nce(a, b, 0.2, reduction=r), (a, b))
-        assert gradcheck(lambda a, b, r=reduction: nt_xent(a, b, 0.2, queue=queue, reduction=r), (a, b))
+        assert gradcheck(
+            lambda a, b, r=reduction: nt_xent(a, b, 0.2, queue=queue, reduction=r), (a, b)
+        )
         assert gradcheck(lambda a, r=reduction: sup_con(a, labels, 0.2, reduction=r), (a,))
     assert gradcheck(lambda a, b: nt_xent(a, b, 0.2, ids=ids), (a, b))
     assert gradcheck(lambda a, b: info_nce(a, b, 0.2, ids=ids), (a, b))
@@ -291,12 +307,19 @@ def test_capt_eq_5_is_the_gradient_of_one_term_for_its_own_anchor():
     candidates = torch.cat([s_hat, s[others]])
     positive = torch.zeros(1, 9, dtype=torch.bool)
     positive[0, i] = True
-    term = pick_positives((anchor @ candidates.T)[None] / tau, positive, torch.zeros_like(positive))[0]
+    term = pick_positives(
+        (anchor @ candidates.T)[None] / tau, positive, torch.zeros_like(positive)
+    )[0]
     close(term.detach(), capt_eq_2(s.tolist(), s_hat.tolist(), i, tau))
     term.backward()
 
-    Z = sum(math.exp(s[i] @ s_hat[j] / tau) for j in range(5)) + sum(math.exp(s[i] @ s[j] / tau) for j in others)
-    bracket = sum(math.exp(s[i] @ s[j] / tau) * s[j] + math.exp(s[i] @ s_hat[j] / tau) * s_hat[j] for j in others)
+    Z = sum(math.exp(s[i] @ s_hat[j] / tau) for j in range(5)) + sum(
+        math.exp(s[i] @ s[j] / tau) for j in others
+    )
+    bracket = sum(
+        math.exp(s[i] @ s[j] / tau) * s[j] + math.exp(s[i] @ s_hat[j] / tau) * s_hat[j]
+        for j in others
+    )
     bracket = bracket + (math.exp(s[i] @ s_hat[i] / tau) - Z) * s_hat[i]
     assert torch.allclose(anchor.grad, bracket / (tau * Z), atol=1e-12)
 
@@ -309,8 +332,12 @@ def test_without_ids_a_repeated_text_is_a_negative_with_ids_it_is_left_out():
     a[3], b[3] = a[1], b[1]  # text 1 comes twice
     ids = torch.tensor([0, 1, 2, 1, 4])
     without = [0, 1, 2, 4]  # the batch without the second copy
-    assert nt_xent(a, b, 0.1, reduction="none")[1] > nt_xent(a, b, 0.1, ids=ids, reduction="none")[1]
-    assert nt_xent(a, b, 0.1, reduction="none")[0] == nt_xent(a, b, 0.1, ids=ids, reduction="none")[0]
+    assert (
+        nt_xent(a, b, 0.1, reduction="none")[1] > nt_xent(a, b, 0.1, ids=ids, reduction="none")[1]
+    )
+    assert (
+        nt_xent(a, b, 0.1, reduction="none")[0] == nt_xent(a, b, 0.1, ids=ids, reduction="none")[0]
+    )
     masked = nt_xent(a, b, 0.1, ids=ids, reduction="none")[1]
     close(masked, nt_xent(a[without], b[without], 0.1, reduction="none")[1].item())
     masked = info_nce(a, b, 0.1, ids=ids, reduction="none")[1]
@@ -333,7 +360,9 @@ def test_old_vectors_of_a_text_of_the_batch_are_left_out_of_the_queue():
 # --- precision ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-4), (torch.bfloat16, 2e-2), (torch.float16, 2e-2)])
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(torch.float32, 1e-4), (torch.bfloat16, 2e-2), (torch.float16, 2e-2)]
+)
 @pytest.mark.parametrize("tau", [0.01, 0.05, 1.0])
 @pytest.mark.parametrize("size", [1.0, 3e3])
 def test_half_precision_is_finite_and_near(dtype, tolerance, tau, size):
@@ -381,7 +410,9 @@ def test_agrees_with_pytorch_metric_learning():
     both, partners = torch.cat([a, b]), torch.arange(6).repeat(2)
     x, labels = vectors(10, 8, seed=4), torch.arange(10) % 3
     for tau in (0.07, 0.5):
-        assert torch.allclose(nt_xent(a, b, tau), pml.NTXentLoss(temperature=tau)(both, partners), atol=1e-10)
+        assert torch.allclose(
+            nt_xent(a, b, tau), pml.NTXentLoss(temperature=tau)(both, partners), atol=1e-10
+        )
         theirs = pml.SupConLoss(temperature=tau)(x, labels)
         assert torch.allclose(sup_con(x, labels, tau, reduction="mean_valid"), theirs, atol=1e-10)
 

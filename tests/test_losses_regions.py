@@ -6,7 +6,13 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from contrast_kit.losses import masked_attributes, masked_features, masked_objects, one_answer, soft_answers
+from contrast_kit.losses import (
+    masked_attributes,
+    masked_features,
+    masked_objects,
+    one_answer,
+    soft_answers,
+)
 
 M, C, F, B, A = 5, 4, 3, 4, 6
 
@@ -66,7 +72,10 @@ def test_named_regions_are_the_weighted_cross_entropy(loss, named):
     close(loss(logits, labels, confidence=confidence, reduction="sum"), total)
     close(loss(logits, labels, confidence=confidence), total / count)
     close(loss(logits, labels), object_loop(logits, labels, torch.ones(M))[0] / count)
-    close(loss(logits, labels.where(labels >= 0, -1), confidence=confidence, ignore_index=-1), total / count)
+    close(
+        loss(logits, labels.where(labels >= 0, -1), confidence=confidence, ignore_index=-1),
+        total / count,
+    )
     each = loss(logits, labels, confidence=confidence, reduction="none")
     assert each.shape == (M,) and each[2] == 0
 
@@ -74,7 +83,10 @@ def test_named_regions_are_the_weighted_cross_entropy(loss, named):
 def test_features_are_the_smooth_l1_distance():
     g = torch.Generator().manual_seed(0)
     a, b = (torch.randn(M, F, generator=g, dtype=torch.float64) * 2 for _ in range(2))
-    rows = [[huber(x - y) for x, y in zip(p, q, strict=True)] for p, q in zip(a.tolist(), b.tolist(), strict=True)]
+    rows = [
+        [huber(x - y) for x, y in zip(p, q, strict=True)]
+        for p, q in zip(a.tolist(), b.tolist(), strict=True)
+    ]
     assert any(abs(d) < 1 for d in (a - b).flatten()) and any(abs(d) > 1 for d in (a - b).flatten())
     close(masked_features(a, b), sum(sum(row) / F for row in rows) / M)
     close(masked_features(a, b, reduction="sum"), sum(sum(row) / F for row in rows))

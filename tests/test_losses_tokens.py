@@ -19,7 +19,9 @@ def exam(seed=0):
     original = torch.randint(V, (B, T), generator=g)
     valid = torch.arange(T) < torch.tensor([[12], [9], [5]])
     masked = (torch.rand(B, T, generator=g) < 0.5) & valid
-    sampled = torch.where(torch.rand(B, T, generator=g) < 0.4, original, torch.randint(V, (B, T), generator=g))
+    sampled = torch.where(
+        torch.rand(B, T, generator=g) < 0.4, original, torch.randint(V, (B, T), generator=g)
+    )
     corrupted = torch.where(masked, sampled, original)
     same = (corrupted == original)[masked]
     assert same.any() and not same.all() and masked.any(1).all()
@@ -51,7 +53,9 @@ def coco_eq_2(wh, x_mlm, x_orig, valid):
         for i in range(len(wh[b])):
             if valid[b][i]:
                 unchanged = x_mlm[b][i] == x_orig[b][i]
-                total -= unchanged * math.log(p_copy(1, wh[b][i])) + (not unchanged) * math.log(p_copy(0, wh[b][i]))
+                total -= unchanged * math.log(p_copy(1, wh[b][i])) + (not unchanged) * math.log(
+                    p_copy(0, wh[b][i])
+                )
     return total
 
 
@@ -100,7 +104,10 @@ def test_mlm_takes_the_whole_batch_with_labels_of_minus_100_just_as_well():
 
 def test_a_mean_per_text_skips_texts_without_a_selected_token():
     logits = torch.randn(5, V, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    labels, rows = torch.tensor([1, 2, 3, 4, 5]), torch.tensor([0, 0, 0, 2, 2])  # text 1 has none selected
+    labels, rows = (
+        torch.tensor([1, 2, 3, 4, 5]),
+        torch.tensor([0, 0, 0, 2, 2]),
+    )  # text 1 has none selected
     each = mlm(logits, labels, reduction="none")
     by_text = [each[:3].mean().item(), each[3:].mean().item()]
     close(mlm(logits, labels, reduction="mean_per_seq", rows=rows), sum(by_text) / 2)
@@ -119,7 +126,9 @@ def test_copy_is_coco_eq_2():
     close(copy(copy_logits, corrupted, original, valid), number / int(valid.sum()))
     is_original = corrupted == original
     close(replaced_token_detection(copy_logits, is_original, valid, reduction="sum"), number)
-    assert replaced_token_detection(copy_logits, ~masked, valid, reduction="sum").item() != pytest.approx(number)
+    assert replaced_token_detection(
+        copy_logits, ~masked, valid, reduction="sum"
+    ).item() != pytest.approx(number)
     each = replaced_token_detection(copy_logits, is_original, valid, reduction="none")
     assert each.shape == (B, T) and not each[~valid].any()
     close(each.sum(), number)
@@ -127,8 +136,12 @@ def test_copy_is_coco_eq_2():
 
 def test_a_high_logit_says_original():
     valid = torch.ones(1, 2, dtype=torch.bool)
-    right = replaced_token_detection(torch.tensor([[9.0, -9.0]]), torch.tensor([[True, False]]), valid)
-    wrong = replaced_token_detection(torch.tensor([[-9.0, 9.0]]), torch.tensor([[True, False]]), valid)
+    right = replaced_token_detection(
+        torch.tensor([[9.0, -9.0]]), torch.tensor([[True, False]]), valid
+    )
+    wrong = replaced_token_detection(
+        torch.tensor([[-9.0, 9.0]]), torch.tensor([[True, False]]), valid
+    )
     assert right < 0.001 < 8 < wrong
 
 
@@ -164,7 +177,9 @@ def test_corrective_lm_is_coco_l_lm_over_masked_positions():
     number = l_lm(*(x.tolist() for x in inputs))
     close(corrective_lm(*inputs, reduction="sum"), number)
     close(corrective_lm(*inputs), number / len(inputs[0]))
-    close(corrective_lm(*inputs, stop_gradient=False, reduction="sum"), number)  # the value is the same
+    close(
+        corrective_lm(*inputs, stop_gradient=False, reduction="sum"), number
+    )  # the value is the same
     logits, _, _, labels = inputs
     assert abs(mlm(logits, labels, reduction="sum") - number) > 0.1  # it is no plain cross-entropy
 
@@ -204,12 +219,16 @@ def test_how_much_gradient_the_softmax_gets():
 
     plain = gradient(lambda x: mlm(x, x_orig, reduction="sum"))
     paper = gradient(lambda x: corrective_lm(x, c, x_mlm, x_orig, reduction="sum"))
-    code = gradient(lambda x: corrective_lm(x, c, x_mlm, x_orig, variant="authors_code", reduction="sum"))
+    code = gradient(
+        lambda x: corrective_lm(x, c, x_mlm, x_orig, variant="authors_code", reduction="sum")
+    )
     q = torch.exp(-mlm(lm_logits[masked], x_orig, reduction="none"))
     expected = torch.where(same, p_0 * q / (1 - p_0 + p_0 * q), torch.ones_like(q))
     assert torch.allclose(paper, expected[:, None] * plain, atol=1e-12)
     assert torch.allclose(code, p_0[:, None] * plain, atol=1e-12)
-    value = corrective_lm(lm_logits[masked], c, x_mlm, x_orig, variant="authors_code", reduction="sum")
+    value = corrective_lm(
+        lm_logits[masked], c, x_mlm, x_orig, variant="authors_code", reduction="sum"
+    )
     close(value, -(p_0 * q.log()).sum().item())
 
 
@@ -235,11 +254,17 @@ def test_gradients_agree_with_finite_differences():
     for reduction in ("mean", "sum", "mean_per_seq"):
         assert gradcheck(lambda x, r=reduction: mlm(x, x_orig, reduction=r, rows=rows), (logits,))
     for reduction in ("mean", "sum", "none"):
-        assert gradcheck(lambda x, r=reduction: copy(x, corrupted, original, valid, reduction=r), (whole,))
-        assert gradcheck(lambda x, r=reduction: corrective_lm(x, c, x_mlm, x_orig, reduction=r), (logits,))
+        assert gradcheck(
+            lambda x, r=reduction: copy(x, corrupted, original, valid, reduction=r), (whole,)
+        )
+        assert gradcheck(
+            lambda x, r=reduction: corrective_lm(x, c, x_mlm, x_orig, reduction=r), (logits,)
+        )
     for variant in ("paper", "authors_code"):
         assert gradcheck(
-            lambda x, y, v=variant: corrective_lm(x, y, x_mlm, x_orig, variant=v, stop_gradient=False),
+            lambda x, y, v=variant: corrective_lm(
+                x, y, x_mlm, x_orig, variant=v, stop_gradient=False
+            ),
             (logits, free),
         )
 
@@ -248,14 +273,19 @@ def test_gradients_agree_with_finite_differences():
 @given(seed=st.integers(0, 10_000), size=st.floats(0, 200))
 def test_losses_are_never_negative_and_stay_finite_with_their_gradients(seed, size):
     g = torch.Generator().manual_seed(seed)
-    logits, c = (torch.randn(6, V, generator=g) * size).requires_grad_(), torch.randn(6, generator=g) * size
+    logits, c = (
+        (torch.randn(6, V, generator=g) * size).requires_grad_(),
+        torch.randn(6, generator=g) * size,
+    )
     ids, others = torch.randint(V, (2, 6), generator=g)
     for loss in (
         mlm(logits, ids),
         corrective_lm(logits, c, ids, others),
         corrective_lm(logits, c, ids, ids),
         corrective_lm(logits, c, ids, others, variant="authors_code"),
-        replaced_token_detection(logits, torch.rand(6, V, generator=g) < 0.5, torch.ones(6, V, dtype=torch.bool)),
+        replaced_token_detection(
+            logits, torch.rand(6, V, generator=g) < 0.5, torch.ones(6, V, dtype=torch.bool)
+        ),
     ):
         (gradient,) = torch.autograd.grad(loss, logits)
         assert loss >= 0 and torch.isfinite(loss) and torch.isfinite(gradient).all()

@@ -19,7 +19,9 @@ def inputs(dtype=torch.float64, seed=0):
     found = {name: torch.randn(*shape, generator=g, dtype=dtype) for name, shape in shapes.items()}
     found = {name: value.requires_grad_() for name, value in found.items()}
     original = torch.randint(V, (M,), generator=g)
-    read = torch.where(torch.rand(M, generator=g) < 0.5, original, torch.randint(V, (M,), generator=g))
+    read = torch.where(
+        torch.rand(M, generator=g) < 0.5, original, torch.randint(V, (M,), generator=g)
+    )
     return found, original, read
 
 
@@ -36,26 +38,37 @@ LOSSES = {
     "mlm by text": lambda scores, x, original, read: losses.mlm(
         scores, original, reduction="mean_per_seq", rows=torch.arange(M) // 5
     ),
-    "paper": lambda scores, x, original, read: losses.corrective_lm(scores, x["copying"], read, original),
+    "paper": lambda scores, x, original, read: losses.corrective_lm(
+        scores, x["copying"], read, original
+    ),
     "authors": lambda scores, x, original, read: losses.corrective_lm(
         scores, x["copying"], read, original, variant="authors_code", reduction="sum"
     ),
-    "all tokens": lambda scores, x, original, read: losses.all_token_lm(scores, x["copying"], read, original),
-    "one by one": lambda scores, x, original, read: losses.mlm(scores, original, reduction="none").square().sum(),
+    "all tokens": lambda scores, x, original, read: losses.all_token_lm(
+        scores, x["copying"], read, original
+    ),
+    "one by one": lambda scores, x, original, read: (
+        losses.mlm(scores, original, reduction="none").square().sum()
+    ),
 }
 
 
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("numbers", [1, 500, 10**9])
 @pytest.mark.parametrize(("dtype", "limit"), [(torch.float64, 1e-12), (torch.float32, 3e-6)])
-def test_in_blocks_a_loss_has_the_value_and_gradient_of_the_plain_form(name, numbers, dtype, limit, monkeypatch):
+def test_in_blocks_a_loss_has_the_value_and_gradient_of_the_plain_form(
+    name, numbers, dtype, limit, monkeypatch
+):
     monkeypatch.setattr(ck.fast, "SCORES_AT_ONCE", numbers)
     x, original, read = inputs(dtype)
     original[3] = -100  # a row that is to be skipped
     plain = LOSSES[name](scores(x), x, original, read)
     ours = LOSSES[name](word_scores(x), x, original, read)
     assert ours.item() == pytest.approx(plain.item(), rel=limit)
-    wanted, found = (torch.autograd.grad(3 * loss, list(x.values()), materialize_grads=True) for loss in (plain, ours))
+    wanted, found = (
+        torch.autograd.grad(3 * loss, list(x.values()), materialize_grads=True)
+        for loss in (plain, ours)
+    )
     for a, b in zip(found, wanted, strict=True):
         assert (a - b).abs().max() <= limit * max(b.abs().max(), 1e-3)
 
@@ -102,7 +115,9 @@ def test_bf16_under_autocast_is_near_and_finite(monkeypatch):
 
 def test_a_second_derivative_is_refused_and_not_zero():
     x, labels, _ = inputs()
-    (once,) = torch.autograd.grad(losses.mlm(word_scores(x), labels), x["states"], create_graph=True)
+    (once,) = torch.autograd.grad(
+        losses.mlm(word_scores(x), labels), x["states"], create_graph=True
+    )
     assert once.abs().sum() > 0
     with pytest.raises(NotImplementedError, match="first derivatives only"):
         once.square().sum().backward()
@@ -140,7 +155,9 @@ MANY = {
 
 @pytest.mark.parametrize("name", MANY)
 @pytest.mark.parametrize("relative", [False, True])
-def test_objectives_in_blocks_give_the_same_parts_and_gradients(name, relative, tokenizer, batch, monkeypatch, blocks):
+def test_objectives_in_blocks_give_the_same_parts_and_gradients(
+    name, relative, tokenizer, batch, monkeypatch, blocks
+):
     found = []
     for numbers in (ck.fast.SCORES_AT_ONCE, 7 * len(tokenizer)):
         assert not blocks  # the first time all scores stand together
@@ -148,9 +165,13 @@ def test_objectives_in_blocks_give_the_same_parts_and_gradients(name, relative, 
         objective = MANY[name](make_encoder(tokenizer, relative_positions=relative)).double()
         parts = objective(batch, torch.Generator().manual_seed(7))
         parts["loss"].backward()
-        found.append((parts, {n: p.grad for n, p in objective.named_parameters() if p.grad is not None}))
+        found.append(
+            (parts, {n: p.grad for n, p in objective.named_parameters() if p.grad is not None})
+        )
     assert len(blocks) > 2
     (plain, expected), (in_blocks, ours) = found
-    assert {n: v.item() for n, v in in_blocks.items()} == pytest.approx({n: v.item() for n, v in plain.items()})
+    assert {n: v.item() for n, v in in_blocks.items()} == pytest.approx(
+        {n: v.item() for n, v in plain.items()}
+    )
     assert expected.keys() == ours.keys()
     assert all(torch.allclose(ours[n], expected[n], atol=1e-12) for n in expected)

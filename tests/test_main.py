@@ -45,7 +45,9 @@ def test_help_names_the_commands_and_the_methods(capsys):
     assert "accelerate launch -m contrast_kit train" in told
 
 
-def test_drawings_show_at_once_in_the_copies_and_in_no_file_that_a_reader_changed(monkeypatch, tmp_path):
+def test_drawings_show_at_once_in_the_copies_and_in_no_file_that_a_reader_changed(
+    monkeypatch, tmp_path
+):
     """JupyterLab shows no drawing of a notebook that nobody trusts: the project's own are signed, others are not."""
     nbformat = pytest.importorskip("nbformat")
     from nbformat.sign import NotebookNotary
@@ -59,7 +61,8 @@ def test_drawings_show_at_once_in_the_copies_and_in_no_file_that_a_reader_change
     nbformat.write(mine, course / "08_capt.ipynb")
     assert main(["lab", f"--folder={course}"]) == 0
     trusted = {
-        file.name: NotebookNotary().check_signature(nbformat.read(file, 4)) for file in sorted(course.glob("*.ipynb"))
+        file.name: NotebookNotary().check_signature(nbformat.read(file, 4))
+        for file in sorted(course.glob("*.ipynb"))
     }
     assert trusted.pop("08_capt.ipynb") is False and len(trusted) > 10 and all(trusted.values())
 
@@ -124,7 +127,11 @@ def test_an_objective_of_one_s_own_trains_by_its_module_and_class(mine, lines, t
     with pytest.raises(SystemExit):
         main(["train", "mine:Mine", "--help"])
     told = capsys.readouterr().out  # neither class nor fields have a docstring
-    assert "the method (Mine)" in told and "--tau VALUE" in told and "none of the kit's" in " ".join(told.split())
+    assert (
+        "the method (Mine)" in told
+        and "--tau VALUE" in told
+        and "none of the kit's" in " ".join(told.split())
+    )
 
 
 @pytest.mark.parametrize("scale", recipes.SCALES)
@@ -133,9 +140,16 @@ def test_an_objective_of_one_s_own_has_the_recipe_of_its_nearest_base(mine, scal
 
     for cls, method in ((Mine, "simcse"), (Queued, "capt"), (Plain, "simcse")):
         found, known = recipes.recipe_of(cls, scale), recipes.recipe(method, scale)
-        assert (found.training, found.encoder, found.limit) == (known.training, known.encoder, known.limit)
+        assert (found.training, found.encoder, found.limit) == (
+            known.training,
+            known.encoder,
+            known.limit,
+        )
         assert found.config == ({} if cls is Plain else known.config) and found.ours != known.ours
-    assert all(recipes.recipe_of(cls, scale) == recipes.recipe(method, scale) for method, cls in METHODS.items())
+    assert all(
+        recipes.recipe_of(cls, scale) == recipes.recipe(method, scale)
+        for method, cls in METHODS.items()
+    )
 
 
 @pytest.mark.parametrize("scale", recipes.SCALES)
@@ -147,31 +161,79 @@ def test_recipes_are_settings_that_exist(method, scale):
 
 
 def test_given_options_override_the_recipe():
-    asked = train.parse(["cmlm", "--scale", "small", "--lr", "1e-3", "--tau", "0.2", "--stop-gradient", "no"])
+    asked = train.parse(
+        ["cmlm", "--scale", "small", "--lr", "1e-3", "--tau", "0.2", "--stop-gradient", "no"]
+    )
     assert asked.training == {"batch_size": 512, "steps": 2000, "lr": 1e-3}
-    assert asked.config == {"contrast": "info_nce", "tau": 0.2, "contrast_weight": 1.0, "stop_gradient": False}
+    assert asked.config == {
+        "contrast": "info_nce",
+        "tau": 0.2,
+        "contrast_weight": 1.0,
+        "stop_gradient": False,
+    }
     assert train.parse(["mlm", "--epochs", "2"]).training["steps"] is None
 
 
 def test_values_are_written_as_people_type_them():
-    given = ["capt", "--betas", "0.9,0.98", "--clip", "none", "--mlm", "no", "--tau", "adaptive", "--inner", "64"]
+    given = [
+        "capt",
+        "--betas",
+        "0.9,0.98",
+        "--clip",
+        "none",
+        "--mlm",
+        "no",
+        "--tau",
+        "adaptive",
+        "--inner",
+        "64",
+    ]
     options = train.parse(given)
     assert options.training["betas"] == (0.9, 0.98) and options.training["clip"] is None
-    assert (options.config["mlm"], options.config["tau"], options.config["inner"]) == (False, "adaptive", 64)
-    named = train.parse(["capt", "--aggregation", "none", "--decay", "none"])  # here "none" is the name of a choice
+    assert (options.config["mlm"], options.config["tau"], options.config["inner"]) == (
+        False,
+        "adaptive",
+        64,
+    )
+    named = train.parse(
+        ["capt", "--aggregation", "none", "--decay", "none"]
+    )  # here "none" is the name of a choice
     assert (named.config["aggregation"], named.training["decay"]) == ("none", "none")
     assert train.parse(["cmlm", "--contrast", "none"]).config["contrast"] is None
-    for method in ("cmlm", "cssl"):  # a recipe's temperature is not the reader's, and would be warned of
+    for method in (
+        "cmlm",
+        "cssl",
+    ):  # a recipe's temperature is not the reader's, and would be warned of
         assert "tau" in train.parse([method]).config
         assert "tau" not in train.parse([method, "--contrast", "simsiam"]).config
         assert train.parse([method, "--contrast", "simsiam", "--tau", "0.2"]).config["tau"] == 0.2
-    options = train.parse(["mlm", "--split", "0.8,0.1,0.1", "--p-m", "0.2", "--words", "300", "--no-plan"])
+    options = train.parse(
+        ["mlm", "--split", "0.8,0.1,0.1", "--p-m", "0.2", "--words", "300", "--no-plan"]
+    )
     assert options.config == {"p_m": 0.2, "split": (0.8, 0.1, 0.1)}
-    assert (options.words, options.plan, options.quiet, options.scale) == (300, False, False, "tiny")
+    assert (options.words, options.plan, options.quiet, options.scale) == (
+        300,
+        False,
+        False,
+        "tiny",
+    )
 
 
-def test_a_stopped_run_continues_to_the_same_weights_as_an_unbroken_one(lines, tmp_path, capsys, monkeypatch):
-    command = ["train", "cmlm", "--data", lines, *QUICK, "--steps", "6", "--save-every", "2", "--folder"]
+def test_a_stopped_run_continues_to_the_same_weights_as_an_unbroken_one(
+    lines, tmp_path, capsys, monkeypatch
+):
+    command = [
+        "train",
+        "cmlm",
+        "--data",
+        lines,
+        *QUICK,
+        "--steps",
+        "6",
+        "--save-every",
+        "2",
+        "--folder",
+    ]
     assert main([*command, str(tmp_path / "unbroken")]) == 0
     assert "ck.Encoder.from_pretrained" in capsys.readouterr().out
     stop_at(monkeypatch, 3)
@@ -182,8 +244,12 @@ def test_a_stopped_run_continues_to_the_same_weights_as_an_unbroken_one(lines, t
     monkeypatch.undo()
     assert main([*command, str(tmp_path / "broken")]) == 0
     assert "Going on from" in capsys.readouterr().out
-    first, second = (ck.Encoder.from_pretrained(tmp_path / run / "encoder") for run in ("unbroken", "broken"))
-    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
+    first, second = (
+        ck.Encoder.from_pretrained(tmp_path / run / "encoder") for run in ("unbroken", "broken")
+    )
+    assert all(
+        torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True)
+    )
     history = pd.read_csv(tmp_path / "broken" / "history.csv")
     assert list(history["step"]) == [1, 2, 3, 4, 5, 6]
     assert json.loads((tmp_path / "broken" / "settings.json").read_text())["method"] == "cmlm"
@@ -211,14 +277,29 @@ def test_every_method_trains(method, lines, tmp_path):
 
 @pytest.mark.parametrize("method", ["simcse", "scl"])
 def test_columns_of_any_name_are_read_where_named(method, tmp_path, capsys):
-    rows = [f"it is a {'fine' if i % 2 else 'dull'} kite number {i},{'good' if i % 2 else 'bad'}" for i in range(40)]
+    rows = [
+        f"it is a {'fine' if i % 2 else 'dull'} kite number {i},{'good' if i % 2 else 'bad'}"
+        for i in range(40)
+    ]
     (tmp_path / "mine.csv").write_text("\n".join(["review,mood", *rows]))
-    command = ["train", method, "--data", str(tmp_path / "mine.csv"), "--words", "90", "--no-plan", "--quiet"]
+    command = [
+        "train",
+        method,
+        "--data",
+        str(tmp_path / "mine.csv"),
+        "--words",
+        "90",
+        "--no-plan",
+        "--quiet",
+    ]
     command += ["--steps", "2", "--batch-size", "8", "--limit", "30"]
     assert main([*command, "--columns", "review", "--label", "mood"]) == 0
     assert "Reading the first 30 of 40 texts (--limit)." in capsys.readouterr().out
     assert main([*command, "--columns", "reviews", "--label", "mood"]) == 1
-    assert "no column 'reviews' (--columns)" in (told := capsys.readouterr().err) and "did you mean 'review'" in told
+    assert (
+        "no column 'reviews' (--columns)" in (told := capsys.readouterr().err)
+        and "did you mean 'review'" in told
+    )
 
 
 def test_rows_without_text_are_left_out_and_said(tmp_path, capsys):
@@ -233,7 +314,17 @@ def test_rows_without_text_are_left_out_and_said(tmp_path, capsys):
 def test_mixed_batches_are_packed_where_asked(lines, tmp_path):
     losses = []
     for name, more in {"padded": ["--no-packing"], "packed": ["--packing"]}.items():
-        how = ["train", "mlm", "--data", lines, "--folder", str(tmp_path / name), "--steps", "3", *QUICK]
+        how = [
+            "train",
+            "mlm",
+            "--data",
+            lines,
+            "--folder",
+            str(tmp_path / name),
+            "--steps",
+            "3",
+            *QUICK,
+        ]
         assert main([*how, "--group-by-length", "no", *more]) == 0
         losses.append(pd.read_csv(tmp_path / name / "history.csv")["loss"].tolist())
         kept = json.loads((tmp_path / name / "settings.json").read_text())
@@ -266,13 +357,27 @@ def test_a_run_from_a_checkpoint_has_defaults_that_keep_it(tmp_path):
     folder = tmp_path / "run"
     assert main(["train", "mlm", *QUICK, "--steps", "1", "--folder", str(folder)]) == 0
     again = tmp_path / "again"
-    command = ["train", "cmlm", *QUICK, "--steps", "1", "--start", str(folder / "encoder"), "--folder", str(again)]
+    command = [
+        "train",
+        "cmlm",
+        *QUICK,
+        "--steps",
+        "1",
+        "--start",
+        str(folder / "encoder"),
+        "--folder",
+        str(again),
+    ]
     assert main(command) == 0
     kept = json.loads((again / "settings.json").read_text())
-    assert kept["start"] == str(folder / "encoder") and kept["part"] == "train" and kept["limit"] == 60
+    assert (
+        kept["start"] == str(folder / "encoder") and kept["part"] == "train" and kept["limit"] == 60
+    )
     state = json.loads(next(again.glob("step-*/state.json")).read_text())["settings"]
     assert state["training"]["lr"] == 2e-5 and state["training"]["warm_heads"] == 0.1
-    assert state["config"]["contrast"] == "simsiam"  # the paper's, where the notebooks take info_nce
+    assert (
+        state["config"]["contrast"] == "simsiam"
+    )  # the paper's, where the notebooks take info_nce
     assert (kept["scale"], kept["data"], kept["unit"]) == ("tiny", "toyshop/text", None)
     assert (kept["columns"], kept["label"], kept["packing"]) == (None, "label", False)
     assert kept["words"] == 300 and kept["pooling"] is None
@@ -300,7 +405,17 @@ def test_an_error_is_one_sentence(arguments, words, lines, capsys):
 
 
 def test_a_folder_of_another_run_is_refused(lines, tmp_path, capsys):
-    command = ["train", "mlm", "--data", lines, *QUICK, "--steps", "1", "--folder", str(tmp_path / "run")]
+    command = [
+        "train",
+        "mlm",
+        "--data",
+        lines,
+        *QUICK,
+        "--steps",
+        "1",
+        "--folder",
+        str(tmp_path / "run"),
+    ]
     assert main(command) == 0
     assert main([*command, "--lr", "1e-4"]) == 1
     assert "was begun with --lr 0.001, and this is --lr 0.0001" in capsys.readouterr().err
@@ -364,13 +479,33 @@ if __name__ == "__main__":
 @pytest.mark.full
 def test_a_run_is_the_same_however_it_is_launched(lines, tmp_path, monkeypatch, capfd):
     """By itself, by torchrun, by accelerate and from a notebook; on a CPU accelerate starts one process."""
-    quick = ["train", "cmlm", "--data", lines, *QUICK, "--steps", "4", "--lr", "1e-3", "--seed", "3"]
+    quick = [
+        "train",
+        "cmlm",
+        "--data",
+        lines,
+        *QUICK,
+        "--steps",
+        "4",
+        "--lr",
+        "1e-3",
+        "--seed",
+        "3",
+    ]
     (tmp_path / "launched.py").write_text(LAUNCHED.format(port=free_port()))
     for name, value in {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
-    command = [sys.executable, str(tmp_path / "launched.py"), *quick, "--folder", str(tmp_path / "notebook")]
-    notebook = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    command = [
+        sys.executable,
+        str(tmp_path / "launched.py"),
+        *quick,
+        "--folder",
+        str(tmp_path / "notebook"),
+    ]
+    notebook = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     assert main([*quick, "--folder", str(tmp_path / "alone")]) == 0
     # The launchers themselves run here, as their commands would call them; what they start are processes.
     kit, said = ["-m", "contrast_kit", *quick, "--folder"], {}
@@ -393,7 +528,10 @@ def test_a_run_is_the_same_however_it_is_launched(lines, tmp_path, monkeypatch, 
     assert list(histories["accelerate"]["loss"]) == pytest.approx(
         list(first), rel=1e-5
     )  # other threads round otherwise
-    for way in ("torchrun", "notebook"):  # the same texts and masks; dropout is drawn by each process
+    for way in (
+        "torchrun",
+        "notebook",
+    ):  # the same texts and masks; dropout is drawn by each process
         assert list(histories[way]["loss"]) == pytest.approx(list(first), rel=0.05)
         state = json.loads((tmp_path / way / "step-00000004" / "state.json").read_text())
         assert state["processes"] == 2
@@ -420,10 +558,18 @@ def test_the_seed_makes_encoder_and_heads(lines, monkeypatch):
     def weights(*more):
         given = ("cmlm", "--contrast", "simsiam", "--data", lines, *QUICK, *more)
         objective = made_by(monkeypatch, *given)[0]
-        own = {name: value for name, value in objective.state_dict().items() if not name.startswith("encoder.")}
+        own = {
+            name: value
+            for name, value in objective.state_dict().items()
+            if not name.startswith("encoder.")
+        }
         return objective.encoder.state_dict(), own
 
-    (one, heads), (same, heads_too), (other, other_heads) = weights(), weights("--seed", "0"), weights("--seed", "1")
+    (one, heads), (same, heads_too), (other, other_heads) = (
+        weights(),
+        weights("--seed", "0"),
+        weights("--seed", "1"),
+    )
     assert heads and all(one[name].equal(same[name]) for name in one)
     assert all(heads[name].equal(heads_too[name]) for name in heads)
     assert not all(one[name].equal(other[name]) for name in one)
@@ -437,10 +583,14 @@ def test_a_head_has_as_many_outputs_as_the_data_has_classes(monkeypatch):
 
 def test_pooling_and_length_are_those_that_were_asked_for(lines, tmp_path, monkeypatch):
     given = ["mlm", "--data", lines, *QUICK]
-    objective, texts, training, _ = made_by(monkeypatch, *given, "--pooling", "first", "--max-length", "6")
+    objective, texts, training, _ = made_by(
+        monkeypatch, *given, "--pooling", "first", "--max-length", "6"
+    )
     assert objective.encoder.pooling == "first" and texts.lengths.max() == training.max_length == 6
     longer = made_by(monkeypatch, *given, "--max-length", "600")[0].encoder
-    assert longer.pooling == "mean" and longer.tokenizer.model_max_length == longer.max_length == 600
+    assert (
+        longer.pooling == "mean" and longer.tokenizer.model_max_length == longer.max_length == 600
+    )
     longer.save_pretrained(tmp_path / "start")
     start = ["--start", str(tmp_path / "start")]
     assert made_by(monkeypatch, *given, *start)[0].encoder.pooling == "mean"
@@ -451,28 +601,54 @@ def test_plan_and_progress_are_switched_by_their_options(lines, tmp_path, monkey
     given = ["mlm", "--data", lines, "--batch-size", "8", "--words", "300"]
     how = made_by(monkeypatch, *given)[-1]
     assert how["progress"] and not how["resume"] and "THE PLAN" in capsys.readouterr().out
-    how = made_by(monkeypatch, *given, "--no-plan", "--quiet", "--folder", str(tmp_path / "run"))[-1]
+    how = made_by(monkeypatch, *given, "--no-plan", "--quiet", "--folder", str(tmp_path / "run"))[
+        -1
+    ]
     assert not how["progress"] and how["resume"] and "THE PLAN" not in capsys.readouterr().out
-    assert not made_by(monkeypatch, *given, "--fresh", "--folder", str(tmp_path / "run"))[-1]["resume"]
+    assert not made_by(monkeypatch, *given, "--fresh", "--folder", str(tmp_path / "run"))[-1][
+        "resume"
+    ]
 
 
 def test_the_split_and_the_first_texts_are_read_and_half_a_pair_is_a_text(tmp_path):
     for name, count in (("train", 4), ("validation", 3)):
-        (tmp_path / f"{name}.csv").write_text("text,label\n" + "".join(f"{name} {i},1\n" for i in range(count)))
-    rows = lambda *more: train._rows(train.parse(["mlm", "--data", str(tmp_path), *more]))[0]["text"][:]  # noqa: E731
-    assert rows() == ["train 0", "train 1", "train 2", "train 3"] and rows("--limit", "2") == ["train 0", "train 1"]
+        (tmp_path / f"{name}.csv").write_text(
+            "text,label\n" + "".join(f"{name} {i},1\n" for i in range(count))
+        )
+
+    def rows(*more):
+        return train._rows(train.parse(["mlm", "--data", str(tmp_path), *more]))[0]["text"][:]
+
+    assert rows() == ["train 0", "train 1", "train 2", "train 3"] and rows("--limit", "2") == [
+        "train 0",
+        "train 1",
+    ]
     assert rows("--part", "validation") == ["validation 0", "validation 1", "validation 2"]
     (tmp_path / "pairs").mkdir()
     (tmp_path / "pairs" / "a.csv").write_text("sentence1,sentence2\na,b\nc,\n,\n")
-    assert train._rows(train.parse(["mlm", "--data", str(tmp_path / "pairs")]))[0]["sentence1"][:] == ["a", "c"]
+    assert train._rows(train.parse(["mlm", "--data", str(tmp_path / "pairs")]))[0]["sentence1"][
+        :
+    ] == ["a", "c"]
 
 
 @pytest.mark.parametrize("method", ["scl", "mlm"])
-def test_other_rows_or_columns_in_a_used_folder_are_refused_by_their_option(method, tmp_path, capsys):
+def test_other_rows_or_columns_in_a_used_folder_are_refused_by_their_option(
+    method, tmp_path, capsys
+):
     for name in ("train", "validation"):
         rows = "".join(f"a red kite {i},a drum {i},{i % 2},{i % 3}\n" for i in range(9))
         (tmp_path / f"{name}.csv").write_text("said,heard,good,kind\n" + rows)
-    command = ["train", method, "--data", str(tmp_path), "--folder", str(tmp_path / "run"), "--steps", "1", *QUICK]
+    command = [
+        "train",
+        method,
+        "--data",
+        str(tmp_path),
+        "--folder",
+        str(tmp_path / "run"),
+        "--steps",
+        "1",
+        *QUICK,
+    ]
     given = {"--columns": "said", "--label": "good", "--part": "train", "--limit": "9"}
 
     def asked(**changes):
@@ -480,10 +656,18 @@ def test_other_rows_or_columns_in_a_used_folder_are_refused_by_their_option(meth
         return main([*command, *(word for option in options.items() for word in option)])
 
     assert asked() == 0
-    for name, value in {"columns": "heard", "label": "kind", "part": "validation", "limit": "8"}.items():
+    for name, value in {
+        "columns": "heard",
+        "label": "kind",
+        "part": "validation",
+        "limit": "8",
+    }.items():
         capsys.readouterr()
         assert asked(**{name: value}) == 1
-        assert f"begun with --{name} {given[f'--{name}']}, and this is --{name} {value}" in capsys.readouterr().err
+        assert (
+            f"begun with --{name} {given[f'--{name}']}, and this is --{name} {value}"
+            in capsys.readouterr().err
+        )
 
 
 SIZES = {
@@ -505,7 +689,11 @@ def test_the_recipes_of_two_scales_are_the_settings_of_the_notebooks(method):
         sizes = eval(lines[0].partition(" = ")[2]) | eval(lines[1].partition(" |= ")[2])
         recipe = recipes.recipe(method, scale)
         wanted = {"batch_size": sizes["batch"], "steps": sizes["steps"], "lr": sizes["lr"]}
-        assert recipe.training == wanted and recipe.limit == sizes["sentences"] and recipe.vocab_size == sizes["words"]
+        assert (
+            recipe.training == wanted
+            and recipe.limit == sizes["sentences"]
+            and recipe.vocab_size == sizes["words"]
+        )
         assert recipe.encoder.get("initializer_range") == sizes.get("init")
         assert recipe.encoder["pooling"] == "mean"
         assert recipe.encoder.get("relative_positions", False) == (method == "coco-lm")
@@ -519,16 +707,25 @@ def test_from_a_checkpoint_small_scales_let_heads_rest_and_the_papers_keep_their
         assert (small.config, small.encoder) == ({}, {}) and small.training.get("lr") is None
         assert small.training.get("warm_heads") == (None if method == "cssl" else 0.1)
     coco, post = recipes.recipe("coco-lm", "base"), recipes.recipe("coco-lm", "base", start=True)
-    assert post.config == coco.config and "lr" in coco.training and "warm_heads" not in post.training
+    assert (
+        post.config == coco.config and "lr" in coco.training and "warm_heads" not in post.training
+    )
     assert post.training == {name: value for name, value in coco.training.items() if name != "lr"}
     assert recipes.recipe("scl", "large", start=True).training["lr"] == 1e-5
-    assert [recipes.recipe("coco-lm", scale).training["chunk_size"] for scale in ("base", "large")] == [64, 16]
-    assert "chunk_size" not in recipes.recipe("cmlm", "large").training | recipes.recipe("scl", "base").training
+    assert [
+        recipes.recipe("coco-lm", scale).training["chunk_size"] for scale in ("base", "large")
+    ] == [64, 16]
+    assert (
+        "chunk_size"
+        not in recipes.recipe("cmlm", "large").training | recipes.recipe("scl", "base").training
+    )
 
 
 def test_lab_hands_on_options_settings_and_the_exit_status(monkeypatch, tmp_path):
     started = []
-    monkeypatch.setattr(subprocess, "run", lambda command, env, check: started.append((command, env)) or Ended(3))
+    monkeypatch.setattr(
+        subprocess, "run", lambda command, env, check: started.append((command, env)) or Ended(3)
+    )
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "notebooks" / "00_a.ipynb").write_text("{}")
     monkeypatch.setattr(lab, "shipped", lambda what: tmp_path / what)

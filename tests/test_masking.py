@@ -27,7 +27,11 @@ def texts(rows=4000, length=32, seed=1, pad=True):
     """[CLS] content [SEP] and padding; content ids are 10 and up, so specials are told apart by their ids."""
     g = generator(seed)
     ids = torch.randint(10, V, (rows, length), generator=g)
-    sizes = torch.randint(3, length + 1, (rows, 1), generator=g) if pad else torch.full((rows, 1), length)
+    sizes = (
+        torch.randint(3, length + 1, (rows, 1), generator=g)
+        if pad
+        else torch.full((rows, 1), length)
+    )
     where = torch.arange(length)
     ids[:, 0] = CLS
     ids[where == sizes - 1] = SEP
@@ -38,7 +42,9 @@ def texts(rows=4000, length=32, seed=1, pad=True):
 def assert_rate(hits, p, n=None):
     n = hits.numel() if n is None else n
     rate = hits.sum().item() / n
-    assert abs(rate - p) <= 5 * math.sqrt(p * (1 - p) / n) + 1e-12, f"rate {rate:.4f}, expected {p:.4f}, n {n}"
+    assert abs(rate - p) <= 5 * math.sqrt(p * (1 - p) / n) + 1e-12, (
+        f"rate {rate:.4f}, expected {p:.4f}, n {n}"
+    )
 
 
 # --- dynamic random masking ------------------------------------------------------------------------
@@ -47,18 +53,31 @@ def assert_rate(hits, p, n=None):
 @pytest.mark.parametrize("p", [0.0, 0.05, 0.15, 0.7, 1.0])
 def test_each_token_is_selected_with_probability_p(p):
     ids, _, maskable = texts()
-    assert_rate(dynamic_random_mask(ids, maskable, p, generator=generator(), **VOCABULARY).selected[maskable], p)
+    assert_rate(
+        dynamic_random_mask(ids, maskable, p, generator=generator(), **VOCABULARY).selected[
+            maskable
+        ],
+        p,
+    )
 
 
 def test_tokens_are_selected_independently():
     """The number selected in a row is binomial: an exact-count sampler would have no variance."""
     ids, _, maskable = texts(rows=20_000, length=42, pad=False)
-    counts = dynamic_random_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY).selected.sum(1).double()
-    assert counts.mean().item() == pytest.approx(40 * 0.15, abs=5 * math.sqrt(40 * 0.15 * 0.85 / 20_000))
+    counts = (
+        dynamic_random_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY)
+        .selected.sum(1)
+        .double()
+    )
+    assert counts.mean().item() == pytest.approx(
+        40 * 0.15, abs=5 * math.sqrt(40 * 0.15 * 0.85 / 20_000)
+    )
     assert counts.var().item() == pytest.approx(40 * 0.15 * 0.85, rel=0.06)
 
 
-@pytest.mark.parametrize("split", [(0.8, 0.1, 0.1), (0.5, 0.3, 0.2), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.1, 0.9, 0)])
+@pytest.mark.parametrize(
+    "split", [(0.8, 0.1, 0.1), (0.5, 0.3, 0.2), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.1, 0.9, 0)]
+)
 def test_shares_of_mask_random_and_kept_are_those_of_split(split):
     """A random token is another one only in 1 - 1/V of the draws."""
     ids, _, maskable = texts(rows=12_000)
@@ -66,13 +85,17 @@ def test_shares_of_mask_random_and_kept_are_those_of_split(split):
     now, was = view.input_ids[view.selected], ids[view.selected]
     to_mask, to_random, to_keep = split
     assert_rate(now == MASK, to_mask + to_random / V)
-    assert_rate((now != MASK) & (now != was), to_random * (1 - 2 / V))  # neither the original nor [MASK] by chance
+    assert_rate(
+        (now != MASK) & (now != was), to_random * (1 - 2 / V)
+    )  # neither the original nor [MASK] by chance
     assert_rate(now == was, to_keep + to_random / V)
 
 
 def test_random_tokens_are_uniform_over_the_whole_vocabulary():
     ids, _, maskable = texts(rows=4000, pad=False)
-    view = dynamic_random_mask(ids, maskable, 1.0, split=(0, 1, 0), generator=generator(), **VOCABULARY)
+    view = dynamic_random_mask(
+        ids, maskable, 1.0, split=(0, 1, 0), generator=generator(), **VOCABULARY
+    )
     counts = torch.bincount(view.input_ids[view.selected], minlength=V).double()
     expected = counts.sum() / V
     chi_square = ((counts - expected) ** 2 / expected).sum().item()
@@ -94,7 +117,9 @@ def test_a_larger_p_selects_a_superset_and_split_changes_nothing_in_the_selectio
     ids, _, maskable = texts(rows=100)
     small = dynamic_random_mask(ids, maskable, 0.15, generator=generator(), **VOCABULARY)
     large = dynamic_random_mask(ids, maskable, 0.4, generator=generator(), **VOCABULARY)
-    all_mask = dynamic_random_mask(ids, maskable, 0.15, split=(1, 0, 0), generator=generator(), **VOCABULARY)
+    all_mask = dynamic_random_mask(
+        ids, maskable, 0.15, split=(1, 0, 0), generator=generator(), **VOCABULARY
+    )
     assert (large.selected | ~small.selected).all() and large.selected.sum() > small.selected.sum()
     assert torch.equal(all_mask.selected, small.selected)
     assert (all_mask.input_ids[all_mask.selected] == MASK).all()
@@ -107,7 +132,9 @@ def pair(p_m=0.15, p_c=0.7, seed=0, rows=4000, split=(0.8, 0.1, 0.1)):
     ids, _, maskable = texts(rows=rows)
     g = generator(seed)
     view_0 = dynamic_random_mask(ids, maskable, p_m, generator=g, **VOCABULARY)
-    view_1 = complementary_random_mask(ids, maskable, view_0.selected, p_c, split=split, generator=g, **VOCABULARY)
+    view_1 = complementary_random_mask(
+        ids, maskable, view_0.selected, p_c, split=split, generator=g, **VOCABULARY
+    )
     return ids, maskable, view_0, view_1
 
 
@@ -145,7 +172,9 @@ def test_properties_of_a_pair_on_any_input(rows, length, p_m, p_c, seed):
     ids = torch.randint(V, (rows, length), generator=g)
     maskable = torch.rand(rows, length, generator=g) < 0.6
     view_0 = dynamic_random_mask(ids, maskable, p_m, generator=g, **VOCABULARY)
-    view_1 = complementary_random_mask(ids, maskable, view_0.selected, p_c, generator=g, **VOCABULARY)
+    view_1 = complementary_random_mask(
+        ids, maskable, view_0.selected, p_c, generator=g, **VOCABULARY
+    )
     for view in (view_0, view_1):
         assert view.input_ids.shape == ids.shape and view.input_ids.dtype == ids.dtype
         assert not view.selected[~maskable].any()
@@ -162,7 +191,9 @@ def test_texts_of_any_length_have_their_share_of_spans(length):
     """A budget that was rounded to the nearest number would leave texts of three tokens alone."""
     rows = 20_000
     ids = torch.full((rows, length), 50)
-    selected = masking.span_mask(ids, torch.ones_like(ids, dtype=torch.bool), 0.15, generator=generator(), **VOCABULARY)
+    selected = masking.span_mask(
+        ids, torch.ones_like(ids, dtype=torch.bool), 0.15, generator=generator(), **VOCABULARY
+    )
     share = selected.selected.double().mean().item()
     assert share == pytest.approx(0.15, abs=4 * (0.15 * 0.85 / (rows * length)) ** 0.5 + 0.002)
 
@@ -180,13 +211,17 @@ def test_of_the_spans_too_a_tenth_is_random_and_a_tenth_is_kept():
 
 @pytest.mark.parametrize("keep", [0.9, 0.7, 0.5, 1.0])
 def test_a_crop_is_one_contiguous_span_between_one_cls_and_one_sep(keep):
-    ids = torch.stack([torch.cat([torch.tensor([CLS]), torch.arange(100, 110), torch.tensor([SEP])])] * 2000)
+    ids = torch.stack(
+        [torch.cat([torch.tensor([CLS]), torch.arange(100, 110), torch.tensor([SEP])])] * 2000
+    )
     cropped = masking.crop(ids, torch.ones_like(ids), keep, pad_id=PAD, generator=generator())
     length = round(10 * keep)  # 90 % stay; a crop that *drops* 90 % keeps one
     assert cropped.input_ids.shape == ids.shape
     assert (cropped.attention_mask.sum(1) == length + 2).all()
     assert (cropped.input_ids[:, 0] == CLS).all() and ((cropped.input_ids == CLS).sum(1) == 1).all()
-    assert (cropped.input_ids[:, length + 1] == SEP).all() and ((cropped.input_ids == SEP).sum(1) == 1).all()
+    assert (cropped.input_ids[:, length + 1] == SEP).all() and (
+        (cropped.input_ids == SEP).sum(1) == 1
+    ).all()
     span = cropped.input_ids[:, 1 : length + 1]
     assert (span.diff(dim=1) == 1).all()  # contiguous, in order: a random subset has gaps
     starts = torch.bincount(span[:, 0] - 100, minlength=11 - length)
@@ -197,7 +232,9 @@ def test_a_crop_is_one_contiguous_span_between_one_cls_and_one_sep(keep):
 
 def test_crop_with_another_pad_id_and_padding_on_the_left():
     ids = torch.tensor([[9, 9, CLS, 11, 12, 13, SEP]])
-    cropped = masking.crop(ids, torch.tensor([[0, 0, 1, 1, 1, 1, 1]]), 1.0, pad_id=9, generator=generator())
+    cropped = masking.crop(
+        ids, torch.tensor([[0, 0, 1, 1, 1, 1, 1]]), 1.0, pad_id=9, generator=generator()
+    )
     assert cropped.input_ids.tolist() == [[CLS, 11, 12, 13, SEP, 9, 9]]
     assert torch.equal(ids.gather(1, cropped.positions)[:, :5], cropped.input_ids[:, :5])
     assert not cropped.positions[:, 5:].any()  # padding points to the front
@@ -217,9 +254,15 @@ def test_shuffle_moves_no_token_further_than_the_window_and_no_special_one(windo
     assert torch.equal(shuffled[~maskable], ids[~maskable])
     home = shuffled - 100
     moved = (home - torch.arange(length)).abs()[maskable]
-    assert moved.max() == min(window, 7)  # the bound holds, and it is reached (the longest run has 8 tokens)
-    assert torch.equal(shuffled.sort(dim=1).values, ids.sort(dim=1).values)  # no token lost, none doubled
-    assert (home[:, 1:9] < 9).all() and (home[:, 10:15] > 9).all()  # the two texts of a pair do not mix
+    assert moved.max() == min(
+        window, 7
+    )  # the bound holds, and it is reached (the longest run has 8 tokens)
+    assert torch.equal(
+        shuffled.sort(dim=1).values, ids.sort(dim=1).values
+    )  # no token lost, none doubled
+    assert (home[:, 1:9] < 9).all() and (
+        home[:, 10:15] > 9
+    ).all()  # the two texts of a pair do not mix
 
 
 def test_shuffle_is_lample_et_al_on_three_tokens():
@@ -236,7 +279,9 @@ def test_replacing_tokens_are_sampled_from_the_softmax_not_taken_at_the_maximum(
     ids = torch.full((200, 100), 20)
     selected = torch.ones_like(ids, dtype=torch.bool)
     probability = torch.tensor([0.5, 0.3, 0.15, 0.05])
-    replaced = masking.replace(ids, selected, probability.log().expand(20_000, 4), generator=generator())
+    replaced = masking.replace(
+        ids, selected, probability.log().expand(20_000, 4), generator=generator()
+    )
     for token, p in enumerate(probability.tolist()):
         assert_rate(replaced == token, p)
 

@@ -13,10 +13,16 @@ VOCABULARY = {"mask_id": 3, "vocab_size": 20}
 def grid(size=400, places=6, width=3):
     """Pictures whose boxes do not overlap, some padded, in two rows each; a feature tells picture and place."""
     low = torch.arange(places) / places  # [R]
-    box = torch.stack([low, torch.zeros(places), low + 0.9 / places, torch.ones(places)], 1)  # [R, 4]
-    real = torch.arange(places) < torch.randint(2, places + 1, (size, 1), generator=torch.Generator().manual_seed(5))
+    box = torch.stack(
+        [low, torch.zeros(places), low + 0.9 / places, torch.ones(places)], 1
+    )  # [R, 4]
+    real = torch.arange(places) < torch.randint(
+        2, places + 1, (size, 1), generator=torch.Generator().manual_seed(5)
+    )
     image = torch.arange(size) // 2  # [B]
-    features = image[:, None, None] + torch.arange(places)[:, None] / 100 + torch.zeros(width)  # [B, R, F]
+    features = (
+        image[:, None, None] + torch.arange(places)[:, None] / 100 + torch.zeros(width)
+    )  # [B, R, F]
     ids = torch.arange(size)[:, None].repeat(1, 5) + 100
     batch = {
         "input_ids": ids,
@@ -24,7 +30,11 @@ def grid(size=400, places=6, width=3):
         "maskable": ids > 2,
         "text_id": torch.arange(size),
     }
-    batch |= {"regions": features * real[..., None], "boxes": box.repeat(size, 1, 1), "region_mask": real}
+    batch |= {
+        "regions": features * real[..., None],
+        "boxes": box.repeat(size, 1, 1),
+        "region_mask": real,
+    }
     return batch | {"image_id": image}
 
 
@@ -37,13 +47,17 @@ def test_rates_and_shares():
     view = MaskRegions()(batch, seeded())
     real, drawn, hidden = batch["region_mask"], view["region_selected"], view["region_hidden"]
     changed = (view["regions"] != batch["regions"]).any(-1) & ~hidden
-    assert not (drawn & ~real).any() and not (hidden & ~real).any()  # padding is never masked, nor counted
+    assert (
+        not (drawn & ~real).any() and not (hidden & ~real).any()
+    )  # padding is never masked, nor counted
     assert (hidden <= drawn).all() and (changed <= drawn).all()
     assert drawn.sum() / real.sum() == pytest.approx(0.15, abs=0.01)
     assert hidden.sum() / drawn.sum() == pytest.approx(0.8, abs=0.02)
     assert changed.sum() / drawn.sum() == pytest.approx(0.1, abs=0.02)
     assert (view["regions"][hidden] == 0).all()
-    assert torch.equal(view["region_targets"], batch["regions"]) and torch.equal(view["boxes"], batch["boxes"])
+    assert torch.equal(view["region_targets"], batch["regions"]) and torch.equal(
+        view["boxes"], batch["boxes"]
+    )
 
 
 def test_a_replacement_comes_from_another_picture():
@@ -61,15 +75,22 @@ def test_a_replacement_comes_from_another_picture():
 
 def test_boxes_that_show_the_same_pixels_are_hidden_together():
     one, over, apart = [0.0, 0.0, 0.4, 1.0], [0.0, 0.0, 0.5, 1.0], [0.5, 0.0, 1.0, 1.0]
-    batch = {"regions": torch.randn(200, 3, 4), "boxes": torch.tensor([[one, over, apart]]).repeat(200, 1, 1)}
+    batch = {
+        "regions": torch.randn(200, 3, 4),
+        "boxes": torch.tensor([[one, over, apart]]).repeat(200, 1, 1),
+    }
     batch["region_mask"] = torch.ones(200, 3).bool()
     assert overlaps(batch["boxes"])[0, 0, 1] == pytest.approx(0.8)
     for split in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)):
         view = MaskRegions(p=0.3, split=split)(batch, seeded())
         drawn, seen = view["region_selected"], (view["regions"] == batch["regions"]).all(-1)
         touched = drawn[:, :2].any(1)
-        assert touched.any() and not seen[touched, :2].any()  # neither of the two still shows the feature
-        assert (drawn[touched, :2].sum(1) == 1).any()  # the other one is hidden, and not to be recovered
+        assert (
+            touched.any() and not seen[touched, :2].any()
+        )  # neither of the two still shows the feature
+        assert (
+            drawn[touched, :2].sum(1) == 1
+        ).any()  # the other one is hidden, and not to be recovered
         assert torch.equal(~seen[:, 2], drawn[:, 2])
     alone = MaskRegions(p=0.3, split=(1.0, 0.0, 0.0), overlap=1.0)(batch, seeded())
     assert torch.equal(alone["region_hidden"], alone["region_selected"])
@@ -78,7 +99,9 @@ def test_boxes_that_show_the_same_pixels_are_hidden_together():
 def test_overlaps_is_the_area_shared_over_the_area_of_both():
     g = seeded()
     low = torch.rand(4, 2, generator=g, dtype=torch.float64) * 0.6
-    boxes = torch.cat([low, low + 0.1 + 0.3 * torch.rand(4, 2, generator=g, dtype=torch.float64)], 1)
+    boxes = torch.cat(
+        [low, low + 0.1 + 0.3 * torch.rand(4, 2, generator=g, dtype=torch.float64)], 1
+    )
     found = overlaps(boxes)
     for i, a in enumerate(boxes.tolist()):
         for j, b in enumerate(boxes.tolist()):
@@ -100,8 +123,12 @@ def test_a_pair_loses_words_or_regions(which):
     assert (words & shown).any() == (which == "both")
     share = words.double().mean().item()
     assert share == pytest.approx(0.97 if which == "both" else 0.485, abs=0.06)
-    assert torch.equal(view["targets"], batch["input_ids"]) and torch.equal(view["region_targets"], batch["regions"])
-    assert all(torch.equal(batch[key], before[key]) for key in batch)  # the batch itself is not changed
+    assert torch.equal(view["targets"], batch["input_ids"]) and torch.equal(
+        view["region_targets"], batch["regions"]
+    )
+    assert all(
+        torch.equal(batch[key], before[key]) for key in batch
+    )  # the batch itself is not changed
     again = noise(batch, seeded(), {"mask_id": 3, "vocab_size": 3000})
     assert all(torch.equal(view[key], again[key]) for key in view)
 
@@ -118,7 +145,10 @@ def test_a_wrong_pair_has_the_whole_text_of_another_picture(texts, tokenizer):
         assert (source == row) == bool(view["matched"][row])
         assert (batch["image_id"][source] == batch["image_id"][row]) == bool(view["matched"][row])
         assert all(torch.equal(view[key][row], batch[key][source]) for key in of_text)
-        assert all(torch.equal(view[key][row], batch[key][row]) for key in ("regions", "objects", "answer_scores"))
+        assert all(
+            torch.equal(view[key][row], batch[key][row])
+            for key in ("regions", "objects", "answer_scores")
+        )
 
 
 def test_a_caption_that_is_true_of_another_picture_is_never_called_wrong_for_it():

@@ -35,7 +35,9 @@ def test_every_noise_keeps_the_batch_and_says_where_it_fell(kind):
     assert all(torch.equal(batch[key], before[key]) for key in before)
     assert torch.equal(view["targets"], batch["input_ids"])
     changed = view["input_ids"] != batch["input_ids"]
-    assert changed.any() and not (changed & ~view["selected"]).any()  # nothing changes where nothing fell
+    assert (
+        changed.any() and not (changed & ~view["selected"]).any()
+    )  # nothing changes where nothing fell
     assert not (view["selected"] & ~batch["maskable"]).any()  # no special token, no padding
     assert view["input_ids"].shape == batch["input_ids"].shape
     for key in ("attention_mask", "maskable", "text_id"):
@@ -72,7 +74,9 @@ def test_barts_noise_shuffles_masks_and_replaces():
     assert (moved <= 3).float().mean() > 0.999 and (moved > 0).float().mean() > 0.5
     assert view["selected"][replaced | masked].all()
     shuffled = draw(Shuffle() + Mask(0.0) + Replace(0.0), batch)["input_ids"]
-    assert torch.equal(shuffled, draw("shuffle", batch)["input_ids"])  # the same draws as the shuffle alone
+    assert torch.equal(
+        shuffled, draw("shuffle", batch)["input_ids"]
+    )  # the same draws as the shuffle alone
 
 
 def test_spans_are_as_long_as_the_caller_says():
@@ -93,4 +97,6 @@ def test_rates_are_the_callers():
     still = draw(Shuffle(0) + Mask(0.0) + Replace(0.0), batch)
     assert torch.equal(still["input_ids"], batch["input_ids"]) and not still["selected"].any()
     for kind in (Mask, MaskSpans):
-        assert (draw(kind(0.4, split=(0.0, 1.0, 0.0)), batch)["input_ids"] == 3).float().mean() < 0.01
+        assert (
+            draw(kind(0.4, split=(0.0, 1.0, 0.0)), batch)["input_ids"] == 3
+        ).float().mean() < 0.01

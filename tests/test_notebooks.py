@@ -58,7 +58,9 @@ def test_no_stored_error_but_the_announced_ones(notebook):
     for cell in code_cells(notebook):
         errors = [output.ename for output in cell.outputs if output.output_type == "error"]
         announced = "raises-exception" in tags(cell)
-        assert bool(errors) == announced, f"{errors or 'no error'} stored below {cell.source[:80]!r}"
+        assert bool(errors) == announced, (
+            f"{errors or 'no error'} stored below {cell.source[:80]!r}"
+        )
 
 
 def test_panels_are_stored_as_their_figures(notebook):
@@ -71,24 +73,40 @@ def test_panels_are_stored_as_their_figures(notebook):
 
 def test_checked_cells_have_something_to_check(notebook):
     checked = [cell for cell in code_cells(notebook) if "nbval-check-output" in tags(cell)]
-    assert checked, "no cell is compared with its stored output: nothing would notice a changed number"
+    assert checked, (
+        "no cell is compared with its stored output: nothing would notice a changed number"
+    )
     for cell in checked:
         # nbval does not compare pictures or streams to stderr: a checked cell needs text.
-        texts = [o for o in cell.outputs if o.get("name") == "stdout" or "text/plain" in o.get("data", {})]
+        texts = [
+            o
+            for o in cell.outputs
+            if o.get("name") == "stdout" or "text/plain" in o.get("data", {})
+        ]
         assert texts, f"no stored text to compare with: {cell.source[:80]!r}"
 
 
 def test_figures_are_stored_as_png(notebook):
-    draws = [cell for cell in code_cells(notebook) if re.search(r"\bplots\.\w+\(|\bplt\.\w+\(", cell.source)]
-    assert not draws or any(map(has_image, outputs(notebook))), "figures are drawn but none is stored"
+    draws = [
+        cell
+        for cell in code_cells(notebook)
+        if re.search(r"\bplots\.\w+\(|\bplt\.\w+\(", cell.source)
+    ]
+    assert not draws or any(map(has_image, outputs(notebook))), (
+        "figures are drawn but none is stored"
+    )
     for output in outputs(notebook):
         drawn = output.get("data", {}).get("image/svg+xml", "")
-        assert not drawn or 'aria-label="' in drawn, "figures are PNG, and schematics say in words what they show"
+        assert not drawn or 'aria-label="' in drawn, (
+            "figures are PNG, and schematics say in words what they show"
+        )
 
 
 def test_first_code_cell_announces_the_speed(notebook):
     first = code_cells(notebook)[0].source
-    assert re.search(r'^SPEED = .*"tour"', first, re.MULTILINE), "the first code cell sets SPEED, stored as tour"
+    assert re.search(r'^SPEED = .*"tour"', first, re.MULTILINE), (
+        "the first code cell sets SPEED, stored as tour"
+    )
 
 
 def test_code_fits_a_screen(notebook):
@@ -99,7 +117,9 @@ def test_code_fits_a_screen(notebook):
 
 
 def test_no_widget_state_is_stored(notebook):
-    assert "widgets" not in notebook.metadata, "hundreds of KB that no page shows: strip metadata.widgets"
+    assert "widgets" not in notebook.metadata, (
+        "hundreds of KB that no page shows: strip metadata.widgets"
+    )
 
 
 def test_tags_are_lower_case(notebook):
@@ -126,6 +146,10 @@ def test_the_glossary_leads_somewhere():
     assert len(words) == len(set(words)) and words == sorted(words, key=str.lower)
     for link in re.findall(r"\]\(([^)]+)\)", page):
         name, _, word = link.partition("#")
-        assert (folder / name).is_file() if name else word in {heading.replace(" ", "-") for heading in words}, link
+        assert (
+            (folder / name).is_file()
+            if name
+            else word in {heading.replace(" ", "-") for heading in words}
+        ), link
     for name in re.findall(r"`ck\.([\w.]+)`", page):
         assert operator.attrgetter(name)(ck), name

@@ -69,7 +69,9 @@ def coco_eq_3(s, s_hat, tau):
     n, total = len(s), 0.0
     for x in range(2 * n):
         partner = (x + n) % (2 * n)
-        negatives = sum(math.exp(dot(rows[x], rows[y]) / tau) for y in range(2 * n) if y not in (x, partner))
+        negatives = sum(
+            math.exp(dot(rows[x], rows[y]) / tau) for y in range(2 * n) if y not in (x, partner)
+        )
         positive = dot(rows[x], rows[partner]) / tau
         total -= positive - math.log(math.exp(positive) + negatives)
     return total / (2 * n)
@@ -133,7 +135,9 @@ def test_equation_5_is_the_gradient_of_one_term_for_its_own_anchor():
     tau, i = 0.3, 2
     closed = ck.losses.nt_xent_anchor_gradient(s, s_hat, tau, queue=queue)
     assert closed.shape == (5, 6) and not closed.requires_grad
-    long = [3 * x.clone().requires_grad_() for x in (s, s_hat, queue)]  # of any length, and part of a graph
+    long = [
+        3 * x.clone().requires_grad_() for x in (s, s_hat, queue)
+    ]  # of any length, and part of a graph
     found = ck.losses.nt_xent_anchor_gradient(*long[:2], tau, queue=long[2])
     assert not found.requires_grad and torch.allclose(found, closed, atol=1e-12)
 
@@ -159,14 +163,19 @@ def test_equation_5_is_the_gradient_of_one_term_for_its_own_anchor():
     torch.nn.functional.cross_entropy(logits[None], torch.tensor([i])).backward()
     assert torch.allclose(closed[i], anchor.grad, atol=1e-12)
 
-    leaf = s.clone().requires_grad_()  # s_i also stands in other anchors' terms, and l2 takes a part away
+    leaf = (
+        s.clone().requires_grad_()
+    )  # s_i also stands in other anchors' terms, and l2 takes a part away
     ck.losses.nt_xent(leaf, s_hat, tau, queue=queue, reduction="sum").backward()
     assert not torch.allclose(closed[i], leaf.grad[i], atol=1e-2)
 
 
 def test_the_gradient_grows_as_tau_falls():
     s, s_hat = normalise(draw(8, 16)), normalise(draw(8, 16, seed=1))
-    norms = [ck.losses.nt_xent_anchor_gradient(s, s_hat, tau).norm(dim=1).mean() for tau in (1.0, 0.3, 0.05)]
+    norms = [
+        ck.losses.nt_xent_anchor_gradient(s, s_hat, tau).norm(dim=1).mean()
+        for tau in (1.0, 0.3, 0.05)
+    ]
     assert norms == sorted(norms)
     assert norms[-1] <= 2 / 0.05
 
@@ -194,7 +203,9 @@ def test_the_clock_is_neither_chunks_nor_batches_nor_epochs(encoder, texts):
 
 def test_tau_moves_the_loss_but_is_no_part_of_it(encoder, batch):
     parts = loss_of(CAPT(encoder, tau=0.1), batch)
-    assert parts["loss"].item() == pytest.approx((parts["mlm"] + parts["contrast"]).item(), rel=1e-6)
+    assert parts["loss"].item() == pytest.approx(
+        (parts["mlm"] + parts["contrast"]).item(), rel=1e-6
+    )
     assert parts["tau"].item() == pytest.approx(0.1)
     assert parts["contrast"] != loss_of(CAPT(encoder, tau=0.5), batch)["contrast"]
 
@@ -267,7 +278,9 @@ def test_the_queue_starts_empty(encoder, batch):
 def test_the_first_step_is_that_without_a_queue(tokenizer, texts):
     first = {}
     for queue in (0, 64):
-        run = ck.fit(CAPT(make_encoder(tokenizer), queue=queue), texts, steps=2, batch_size=8, progress=False)
+        run = ck.fit(
+            CAPT(make_encoder(tokenizer), queue=queue), texts, steps=2, batch_size=8, progress=False
+        )
         first[queue] = list(run.history["contrast"])
     assert first[0][0] == first[64][0]
     assert first[64][1] > first[0][1] + 0.3  # log(15 + 16) against log 15 where all is alike
@@ -277,7 +290,10 @@ def test_both_views_are_pushed_after_the_step_with_their_texts(encoder, texts):
     objective = CAPT(encoder, queue=40)
     seen = []
     plain = objective.after_step
-    objective.after_step = lambda vectors, facts: (seen.append((vectors, facts)), plain(vectors, facts))
+    objective.after_step = lambda vectors, facts: (
+        seen.append((vectors, facts)),
+        plain(vectors, facts),
+    )
     ck.fit(objective, texts, steps=3, batch_size=8, progress=False)
     rows = [normalise(torch.cat([v["clean"]["s"], v["noisy"]["s"]])) for v, _ in seen]
     ids = [facts["text_id"].repeat(2) for _, facts in seen]
@@ -305,13 +321,17 @@ def test_old_vectors_of_a_text_are_no_negatives_of_it(encoder):
     s, s_hat = draw(2, 3, encoder.width)
     facts = {"text_id": torch.tensor([4, 5, 6])}
     before = objective.contrast(vectors_of(s, s_hat), facts)["contrast"]
-    objective.after_step(vectors_of(s + 0.1, s_hat + 0.1), facts)  # the same three texts, a step ago
+    objective.after_step(
+        vectors_of(s + 0.1, s_hat + 0.1), facts
+    )  # the same three texts, a step ago
     others = objective.contrast(vectors_of(s, s_hat), facts)["contrast"].item()
     per_anchor = []
     for own, other in ((s, s_hat), (s_hat, s)):
         for i in range(3):
             queue = [
-                unit(q) for q, of in zip(objective.queue.rows.tolist(), [4, 5, 6] * 2, strict=False) if of != 4 + i
+                unit(q)
+                for q, of in zip(objective.queue.rows.tolist(), [4, 5, 6] * 2, strict=False)
+                if of != 4 + i
             ]
             rows = [[unit(r) for r in view.tolist()] for view in (own, other)]
             per_anchor.append(eq_2(*rows, i, 0.2, queue))
@@ -333,7 +353,9 @@ def test_a_queue_of_many_steps_is_said_once(encoder, texts, recwarn):
 def test_without_a_queue_there_is_none(encoder, texts):
     objective = CAPT(encoder, queue=0)
     ck.fit(objective, texts, steps=2, batch_size=4, progress=False)
-    assert objective.queue is None and not any("queue" in name for name, _ in objective.named_buffers())
+    assert objective.queue is None and not any(
+        "queue" in name for name, _ in objective.named_buffers()
+    )
 
 
 @pytest.mark.full
@@ -355,7 +377,13 @@ def test_memory_is_flat_over_200_steps_with_the_queue_full(tokenizer, texts):
             assert len(objective.queue) == 50
             gc.collect()
             tensors = [o for o in gc.get_objects() if issubclass(type(o), torch.Tensor)]
-            alive.append((len(tensors), sum(t.numel() for t in tensors), sum(t.grad_fn is not None for t in tensors)))
+            alive.append(
+                (
+                    len(tensors),
+                    sum(t.numel() for t in tensors),
+                    sum(t.grad_fn is not None for t in tensors),
+                )
+            )
             del tensors
     assert alive[0] == alive[1]
 
@@ -392,7 +420,10 @@ def test_masked_lm_reads_the_noisy_view_only(encoder, batch):
     assert list(views) == ["clean", "noisy"]
     assert torch.equal(views["clean"]["input_ids"], batch["input_ids"])
     assert "targets" not in views["clean"] and "targets" in views["noisy"]
-    assert objective.encode("clean", views["clean"]).sums == {} and objective.term_counts("clean", views["clean"]) == {}
+    assert (
+        objective.encode("clean", views["clean"]).sums == {}
+        and objective.term_counts("clean", views["clean"]) == {}
+    )
     wanted = MLM(encoder).encode("T0", views["noisy"]).sums["mlm"]
     assert torch.equal(objective.encode("noisy", views["noisy"]).sums["mlm"], wanted)
 
@@ -416,7 +447,9 @@ def test_padding_changes_nothing(tokenizer, batch):
         fill = {"input_ids": tokenizer.pad_token_id, "targets": tokenizer.pad_token_id}
         padded = {
             name: {
-                key: torch.nn.functional.pad(value, (0, 16), value=fill.get(key, 0)) if value.ndim == 2 else value
+                key: torch.nn.functional.pad(value, (0, 16), value=fill.get(key, 0))
+                if value.ndim == 2
+                else value
                 for key, value in view.items()
             }
             for name, view in views.items()
@@ -438,7 +471,9 @@ def test_the_aggregation_has_one_hidden_layer_as_wide_as_the_ffn(encoder, batch)
     ]
     h = draw(3, 32)
     x = h @ A.w1.weight.T + A.w1.bias
-    by_hand = (0.5 * x * (1 + torch.erf(x / math.sqrt(2)))) @ A.w2.weight.T + A.w2.bias  # the exact gelu
+    by_hand = (
+        0.5 * x * (1 + torch.erf(x / math.sqrt(2)))
+    ) @ A.w2.weight.T + A.w2.bias  # the exact gelu
     assert torch.allclose(A(h), by_hand, atol=1e-12)
     assert CAPT(encoder, inner=7).aggregate.w1.out_features == 7
 
@@ -478,7 +513,9 @@ def test_in_bf16_the_queue_stays_in_float32(encoder, texts):
     objective = CAPT(encoder, queue=12)
     run = ck.fit(objective, texts, steps=3, batch_size=4, precision="bf16", progress=False)
     assert objective.queue.vectors.dtype == torch.float32 and len(objective.queue) == 12
-    assert torch.allclose(objective.queue.vectors.norm(dim=1), torch.ones(12), atol=1e-6)  # bf16 would miss 1e-3
+    assert torch.allclose(
+        objective.queue.vectors.norm(dim=1), torch.ones(12), atol=1e-6
+    )  # bf16 would miss 1e-3
     assert run.history.notna().all().all()
 
 
@@ -492,8 +529,12 @@ def test_a_function_as_noise_trains_and_resumes(tokenizer, texts, tmp_path, recw
     settings = dict(steps=2, batch_size=4, folder=tmp_path, progress=False)
     run = ck.fit(CAPT(make_encoder(tokenizer), noise=half_silent, queue=8), texts, **settings)
     assert "mlm" not in run.history.columns
-    assert not [w for w in recwarn if "weights names" in str(w.message)]  # the kit's own weight for it is no slip
-    ck.fit(CAPT(make_encoder(tokenizer), noise=half_silent, queue=8), texts, resume=True, **settings)
+    assert not [
+        w for w in recwarn if "weights names" in str(w.message)
+    ]  # the kit's own weight for it is no slip
+    ck.fit(
+        CAPT(make_encoder(tokenizer), noise=half_silent, queue=8), texts, resume=True, **settings
+    )
     with pytest.raises(ValueError, match="config.noise"):
         ck.fit(CAPT(make_encoder(tokenizer), noise="mask", queue=8), texts, resume=True, **settings)
     with pytest.raises(ValueError, match="config.noise"):
@@ -523,7 +564,9 @@ def test_nothing_in_it_asks_for_token_ids():
         return {**batch, "features": batch["features"] * keep[..., None]}
 
     objective = CAPT(Regions(), noise=mask_regions, queue=20, tau=0.2)
-    assert objective.aggregate.w1.out_features == 32  # 4 D, since this encoder has no feed-forward layers
+    assert (
+        objective.aggregate.w1.out_features == 32
+    )  # 4 D, since this encoder has no feed-forward layers
     batch = {"features": torch.randn(6, 9, 5), "text_id": torch.arange(6)}
     generator = torch.Generator().manual_seed(0)
     for _ in range(2):
@@ -558,8 +601,12 @@ def measured(encoder, held_out):
 def start(shop):
     """An encoder after 300 steps of MLM."""
     tokenizer, texts, _ = shop
-    encoder = ck.Encoder.tiny(tokenizer, seed=0, num_hidden_layers=1, hidden_size=64, intermediate_size=256)
-    return ck.fit(MLM(encoder), texts, steps=300, batch_size=64, lr=2e-3, seed=0, progress=False).encoder
+    encoder = ck.Encoder.tiny(
+        tokenizer, seed=0, num_hidden_layers=1, hidden_size=64, intermediate_size=256
+    )
+    return ck.fit(
+        MLM(encoder), texts, steps=300, batch_size=64, lr=2e-3, seed=0, progress=False
+    ).encoder
 
 
 @pytest.mark.full
@@ -586,16 +633,26 @@ def test_capt_follows_the_noise_less_than_mlm_does(shop, start, seed):
 
 
 def test_table_4():
-    small, large = ck.Training(**CAPT.paper_training("small")), ck.Training(**CAPT.paper_training("large"))
+    small, large = (
+        ck.Training(**CAPT.paper_training("small")),
+        ck.Training(**CAPT.paper_training("large")),
+    )
     assert (small.batch_size, small.steps, small.lr) == (2048, 200_000, 5e-4)
     assert (large.batch_size, large.steps, large.lr) == (8192, 500_000, 6e-4)
-    assert round(small.warmup * small.steps) == 10_000 and round(large.warmup * large.steps) == 30_000
+    assert (
+        round(small.warmup * small.steps) == 10_000 and round(large.warmup * large.steps) == 30_000
+    )
     for training in (small, large):
         assert (training.weight_decay, training.eps, training.betas) == (0.01, 1e-6, (0.9, 0.98))
         assert training.decay == "linear"
     for size, inner in (("small", 1024), ("large", 4096)):
         paper = CAPT.paper(size)
-        assert (paper.queue, paper.inner, paper.noise, paper.tau) == (8192, inner, "mask", "adaptive")
+        assert (paper.queue, paper.inner, paper.noise, paper.tau) == (
+            8192,
+            inner,
+            "mask",
+            "adaptive",
+        )
         assert (paper.reduction, paper.contrast_weight, paper.mlm, paper.ignore_duplicates) == (
             "sum",
             1.0,
@@ -624,6 +681,8 @@ def test_in_another_run_the_queue_forgets_the_numbers_of_texts_not_the_vectors(t
     ck.fit(capt, texts[:40], steps=3, batch_size=8, progress=False)
     assert (capt.queue.ids >= 0).all() and len(capt.queue) == 30
     contrast = capt.contrast
-    capt.contrast = lambda vectors, facts: seen.append(capt.queue.ids.tolist()) or contrast(vectors, facts)
+    capt.contrast = lambda vectors, facts: (
+        seen.append(capt.queue.ids.tolist()) or contrast(vectors, facts)
+    )
     ck.fit(capt, texts[40:80], steps=2, batch_size=8, progress=False)
     assert seen[0] == [-1] * 30 and seen[1][:14] == [-1] * 14 and min(seen[1][14:]) >= 0

@@ -19,7 +19,13 @@ def loss_of(objective, batch, seed=0):
 def test_the_papers_setting_is_the_default():
     paper = CMLM.paper()
     assert paper == CMLM.Config()
-    assert (paper.K, paper.p_m, paper.p_c, paper.contrast_weight, paper.contrast) == (1, 0.15, 0.7, 0.5, "simsiam")
+    assert (paper.K, paper.p_m, paper.p_c, paper.contrast_weight, paper.contrast) == (
+        1,
+        0.15,
+        0.7,
+        0.5,
+        "simsiam",
+    )
 
 
 def test_views_are_complementary_and_built_on_the_original(encoder, batch):
@@ -29,7 +35,9 @@ def test_views_are_complementary_and_built_on_the_original(encoder, batch):
     for k in (1, 2, 3):
         view = views[f"T{k}"]
         assert not (view["selected"] & first).any()
-        assert torch.equal(view["input_ids"][~view["selected"]], batch["input_ids"][~view["selected"]])
+        assert torch.equal(
+            view["input_ids"][~view["selected"]], batch["input_ids"][~view["selected"]]
+        )
         assert not (view["selected"] & ~batch["maskable"]).any()
     assert not torch.equal(views["T1"]["selected"], views["T2"]["selected"])
 
@@ -64,7 +72,9 @@ def test_the_split_is_that_of_every_view(encoder, batch):
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 2.0])
 def test_equation_12_is_a_plain_weighted_sum(encoder, batch, alpha):
     parts = loss_of(CMLM(encoder, contrast_weight=alpha), batch)
-    assert parts["loss"].item() == pytest.approx((parts["mlm"] + alpha * parts["contrast"]).item(), rel=1e-6)
+    assert parts["loss"].item() == pytest.approx(
+        (parts["mlm"] + alpha * parts["contrast"]).item(), rel=1e-6
+    )
 
 
 def test_alpha_zero_is_masked_lm(tokenizer, batch):
@@ -84,7 +94,9 @@ def test_predictor_is_two_square_matrices_and_nothing_else(encoder):
     h = torch.randn(3, encoder.width, dtype=torch.float64)
     w1, w2 = predictor.w1.weight, predictor.w2.weight
     x = h @ w1.T
-    by_hand = (0.5 * x * (1 + torch.erf(x / math.sqrt(2)))) @ w2.T  # the exact gelu, not its tanh form
+    by_hand = (
+        0.5 * x * (1 + torch.erf(x / math.sqrt(2)))
+    ) @ w2.T  # the exact gelu, not its tanh form
     assert torch.allclose(predictor(h), by_hand, atol=1e-12)
 
 
@@ -111,7 +123,8 @@ def test_contrast_reads_the_first_token(tokenizer, batch):
 
 
 @pytest.mark.parametrize(
-    ("contrast", "heads"), [("simsiam", {"h", "z"}), ("info_nce", {"h"}), ("nt_xent", {"h"}), (None, set())]
+    ("contrast", "heads"),
+    [("simsiam", {"h", "z"}), ("info_nce", {"h"}), ("nt_xent", {"h"}), (None, set())],
 )
 def test_each_contrast_asks_for_its_own_heads(encoder, batch, contrast, heads):
     objective = CMLM(encoder, contrast=contrast)
@@ -145,7 +158,9 @@ def test_the_anchor_is_t0_in_whatever_order_views_come(tokenizer, batch):
 
     encoder = make_encoder(tokenizer).double().eval()
     first, last = (
-        method(encoder, contrast="info_nce", tau=0.001)(batch, torch.Generator().manual_seed(0))["contrast"].item()
+        method(encoder, contrast="info_nce", tau=0.001)(batch, torch.Generator().manual_seed(0))[
+            "contrast"
+        ].item()
         for method in (CMLM, PartnersFirst)
     )
     assert first == pytest.approx(last, rel=1e-9)
@@ -158,7 +173,9 @@ def test_without_complement_the_second_view_is_an_independent_mask(encoder, text
     free = batch["maskable"]
     both = (views["T0"]["selected"] & views["T1"]["selected"])[free].float().mean()
     assert both == pytest.approx(0.09, abs=0.01)
-    rates = CMLM(encoder, complement=False, p_drm=0.6).views(batch, torch.Generator().manual_seed(0))
+    rates = CMLM(encoder, complement=False, p_drm=0.6).views(
+        batch, torch.Generator().manual_seed(0)
+    )
     assert rates["T1"]["selected"][free].float().mean() == pytest.approx(0.6, abs=0.02)
 
 
@@ -175,7 +192,11 @@ def test_without_stop_gradient_the_targets_move_too(encoder, batch):
         objective.predictor.requires_grad_(False)
         objective.zero_grad()
         loss_of(objective, batch)["loss"].backward()
-        grads.append(next(p.grad for p in encoder.model.base_model.parameters() if p.grad is not None).clone())
+        grads.append(
+            next(
+                p.grad for p in encoder.model.base_model.parameters() if p.grad is not None
+            ).clone()
+        )
     assert not torch.allclose(*grads)
 
 
@@ -191,7 +212,9 @@ def test_mean_over_sequences_is_printed_equation_6(encoder, batch):
     assert 0 < len(rows) < len(hidden)  # a text without a selected token counts in no mean
     for kind in (MLM, CMLM):
         objective = kind(encoder, p_m=0.1, mlm_mean="sequences")
-        assert loss_of(objective, batch)["mlm"].item() == pytest.approx((sum(rows) / len(rows)).item(), rel=1e-6)
+        assert loss_of(objective, batch)["mlm"].item() == pytest.approx(
+            (sum(rows) / len(rows)).item(), rel=1e-6
+        )
 
 
 def test_copies_of_a_text_are_negatives_unless_left_out(encoder, texts, tokenizer):
@@ -204,7 +227,9 @@ def test_copies_of_a_text_are_negatives_unless_left_out(encoder, texts, tokenize
     for contrast, copies in (("info_nce", 3), ("nt_xent", 6)):
         others = far if contrast == "info_nce" else 2 * far
         seen, ignored = (
-            CMLM(encoder, contrast=contrast, tau=0.1, ignore_duplicates=ignore).contrast(vectors, facts)["contrast"]
+            CMLM(encoder, contrast=contrast, tau=0.1, ignore_duplicates=ignore).contrast(
+                vectors, facts
+            )["contrast"]
             for ignore in (False, True)
         )
         alone = math.log(1 + (7 if contrast == "info_nce" else 14) * math.exp(-1 / 0.1))
@@ -237,7 +262,11 @@ def test_cmlm_separates_better_than_mlm_and_than_a_random_encoder(shop, seed):
     found = {}
     for name in ("random", "mlm", "cmlm"):
         encoder = ck.Encoder.tiny(texts.tokenizer, pooling="mean", seed=seed)
-        objective = MLM(encoder) if name == "mlm" else CMLM(encoder, contrast="info_nce", tau=0.05, contrast_weight=1.0)
+        objective = (
+            MLM(encoder)
+            if name == "mlm"
+            else CMLM(encoder, contrast="info_nce", tau=0.05, contrast_weight=1.0)
+        )
         if name != "random":
             ck.fit(objective, texts, steps=50, batch_size=64, lr=2e-3, seed=seed, progress=False)
         found[name] = separation_and_gap(encoder, pairs)
@@ -247,7 +276,9 @@ def test_cmlm_separates_better_than_mlm_and_than_a_random_encoder(shop, seed):
 
 
 @pytest.mark.real_data
-@pytest.mark.skipif("CONTRAST_KIT_REAL_DATA" not in os.environ, reason="CONTRAST_KIT_REAL_DATA is not set")
+@pytest.mark.skipif(
+    "CONTRAST_KIT_REAL_DATA" not in os.environ, reason="CONTRAST_KIT_REAL_DATA is not set"
+)
 def test_post_training_on_the_sentences_of_sst2_and_similarity_on_sts_b():
     """Real text: the loss falls, and STS-B's most similar pairs stand out more from random ones than at the start."""
     folder = Path(os.environ["CONTRAST_KIT_REAL_DATA"], "glue_data")
@@ -260,7 +291,9 @@ def test_post_training_on_the_sentences_of_sst2_and_similarity_on_sts_b():
 
     encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=2000), pooling="mean")
     before = separation_and_gap(encoder, pairs)
-    objective = CMLM(encoder, contrast="info_nce", tau=0.05, contrast_weight=1.0, ignore_duplicates=True)
+    objective = CMLM(
+        encoder, contrast="info_nce", tau=0.05, contrast_weight=1.0, ignore_duplicates=True
+    )
     run = ck.fit(objective, sst2, steps=40, batch_size=64, lr=2e-3, progress=False)
     for part in ("mlm", "contrast"):
         assert run.history[part].tail(5).mean() < run.history[part].head(5).mean() - 0.3

@@ -25,7 +25,9 @@ def seeded(seed=0):
 
 def make(tokenizer, kind=COCOLM, *, dropout=0.0, relative_positions=True, double=True, **changes):
     """A main model of three layers of width 32, its auxiliary of one, in float64."""
-    encoder = make_encoder(tokenizer, num_hidden_layers=3, dropout=dropout, relative_positions=relative_positions)
+    encoder = make_encoder(
+        tokenizer, num_hidden_layers=3, dropout=dropout, relative_positions=relative_positions
+    )
     objective = kind(encoder, **changes)
     return objective.double() if double else objective
 
@@ -58,7 +60,9 @@ def trained(story):
 
 
 def test_outside_the_mask_nothing_changes_and_inside_stand_samples(tokenizer, batch):
-    objective = make(tokenizer, p_m=0.4, split=(0.4, 0.4, 0.2))  # random words in the masked view must not leak
+    objective = make(
+        tokenizer, p_m=0.4, split=(0.4, 0.4, 0.2)
+    )  # random words in the masked view must not leak
     views = objective.views(batch, seeded())
     masked, corrupted = views["masked"], views["corrupted"]
     selected = corrupted["selected"]
@@ -73,17 +77,23 @@ def test_outside_the_mask_nothing_changes_and_inside_stand_samples(tokenizer, ba
 def test_only_mask_tokens_by_default_and_never_on_padding_or_the_first(objective, batch):
     views = [objective.views(batch, seeded(seed))["masked"] for seed in range(60)]
     for view in views:
-        assert (view["input_ids"][view["selected"]] == objective.encoder.tokenizer.mask_token_id).all()
+        assert (
+            view["input_ids"][view["selected"]] == objective.encoder.tokenizer.mask_token_id
+        ).all()
     often = torch.stack([view["selected"] for view in views]).double().mean(0)  # [B, T]
     real, first = batch["attention_mask"].bool(), torch.zeros_like(batch["maskable"])
     first[:, 0] = True
     assert (often[~real | first] == 0).all()
     separator = batch["input_ids"] == objective.encoder.tokenizer.sep_token_id
-    assert often[separator].mean().item() == pytest.approx(0.15, abs=0.04)  # RoBERTa's way, appendix D
+    assert often[separator].mean().item() == pytest.approx(
+        0.15, abs=0.04
+    )  # RoBERTa's way, appendix D
     assert often[batch["maskable"]].mean().item() == pytest.approx(0.15, abs=0.01)
 
 
-@pytest.mark.parametrize(("options", "cls", "sep"), [({"mask_special": False}, 0, 0), ({"mask_cls": True}, 1, 1)])
+@pytest.mark.parametrize(
+    ("options", "cls", "sep"), [({"mask_special": False}, 0, 0), ({"mask_cls": True}, 1, 1)]
+)
 def test_which_special_tokens_may_be_masked(tokenizer, batch, options, cls, sep):
     objective = make(tokenizer, p_m=1.0, **options)
     selected = objective.views(batch, seeded())["masked"]["selected"]
@@ -101,7 +111,10 @@ def test_what_opens_a_text_is_not_masked_whatever_the_tokenizer_calls_it(opens, 
     batch = ck.data.Texts(texts, other, max_length=64).batch(range(12))
     assert (batch["input_ids"][:, 0] == first).all()
     selected = make(other, p_m=1.0).views(batch, seeded())["masked"]["selected"]
-    assert torch.equal(selected[:, 1:], batch["attention_mask"][:, 1:].bool()) and not selected[:, 0].any()
+    assert (
+        torch.equal(selected[:, 1:], batch["attention_mask"][:, 1:].bool())
+        and not selected[:, 0].any()
+    )
     assert selected[batch["input_ids"] == last].all()
 
 
@@ -118,12 +131,16 @@ def test_crop_is_contiguous_with_both_ends_once(objective, batch):
             assert kept.count(tokenizer.cls_token_id) == kept.count(tokenizer.sep_token_id) == 1
             length = math.floor(0.9 * (len(whole) - 2) + 1e-6)
             assert len(kept) == 2 + length
-            places = [i for i in range(1, len(whole) - length) if whole[i : i + length] == kept[1:-1]]
+            places = [
+                i for i in range(1, len(whole) - length) if whole[i : i + length] == kept[1:-1]
+            ]
             assert places
             starts.add(places[0])
     assert len(starts) > 1
     longest = int(crop["attention_mask"].sum(1).max())
-    assert longest <= crop["input_ids"].shape[1] < batch["input_ids"].shape[1]  # the padding it left is cut off
+    assert (
+        longest <= crop["input_ids"].shape[1] < batch["input_ids"].shape[1]
+    )  # the padding it left is cut off
 
 
 def test_a_crop_keeps_the_type_of_each_token(objective, batch):
@@ -147,7 +164,9 @@ def test_crop_is_contiguous_whatever_a_tokenizer_puts_around_a_text(texts, token
         text = batch["input_ids"][b, : batch["attention_mask"][b].sum()].tolist()
         kept = ids[: int(crop["attention_mask"][b].sum())]
         content, span = text[before : len(text) - after], kept[before : len(kept) - after]
-        assert kept[:before] + kept[len(kept) - after :] == text[:before] + text[len(text) - after :]
+        assert (
+            kept[:before] + kept[len(kept) - after :] == text[:before] + text[len(text) - after :]
+        )
         assert len(span) == len(content) // 2
         assert any(content[i : i + len(span)] == span for i in range(len(content)))
 
@@ -155,10 +174,14 @@ def test_crop_is_contiguous_whatever_a_tokenizer_puts_around_a_text(texts, token
 def test_words_are_drawn_of_the_tokenizer_where_a_model_embeds_more(tokenizer, batch):
     """A padded vocabulary: on several processes the rows beyond broke the draw, on one they stood in the text."""
     size = len(tokenizer)
-    config = BertConfig(vocab_size=size + 64, hidden_size=32, num_hidden_layers=1, num_attention_heads=2)
+    config = BertConfig(
+        vocab_size=size + 64, hidden_size=32, num_hidden_layers=1, num_attention_heads=2
+    )
     objective = COCOLM(ck.Encoder(BertForMaskedLM(config), tokenizer), p_m=0.5)
     with torch.no_grad():
-        objective.auxiliary.encoder.model.get_output_embeddings().bias[size:] = 9.0  # none else would be drawn
+        objective.auxiliary.encoder.model.get_output_embeddings().bias[size:] = (
+            9.0  # none else would be drawn
+        )
     assert objective.views(batch, seeded())["corrupted"]["input_ids"].max() < size
 
 
@@ -191,7 +214,9 @@ def test_sampling_is_without_dropout_and_leaves_the_mode(tokenizer, batch):
     objective.train()
     masked = objective.views(batch, seeded(3))["masked"]
     first = objective.encode("masked", masked).sums["aux_mlm"]
-    assert not torch.equal(first, objective.encode("masked", masked).sums["aux_mlm"])  # its own loss has dropout
+    assert not torch.equal(
+        first, objective.encode("masked", masked).sums["aux_mlm"]
+    )  # its own loss has dropout
     with_dropout = make(tokenizer, dropout=0.5, sample_dropout=True).train()
     seen.clear()
     encoder = with_dropout.auxiliary.encoder
@@ -200,7 +225,9 @@ def test_sampling_is_without_dropout_and_leaves_the_mode(tokenizer, batch):
     for _ in range(2):
         with_dropout.views(batch, seeded(3))
     assert not torch.equal(*seen)
-    assert make(tokenizer, converged=make_encoder(tokenizer), sample_dropout=True).auxiliary.sample_dropout
+    assert make(
+        tokenizer, converged=make_encoder(tokenizer), sample_dropout=True
+    ).auxiliary.sample_dropout
 
 
 def test_samples_follow_the_models_probabilities(tokenizer, batch):  # sampled, not the maximum
@@ -223,7 +250,10 @@ def test_samples_follow_the_models_probabilities(tokenizer, batch):  # sampled, 
     observed = torch.bincount(drawn, minlength=len(p))
     counts = [*observed[common].tolist(), observed[~common].sum().item()]
     expected = torch.cat([p[common], p[~common].sum().view(1)])
-    assert len(counts) > 5 and chisquare(counts, (expected / expected.sum() * draws).tolist()).pvalue > 1e-4
+    assert (
+        len(counts) > 5
+        and chisquare(counts, (expected / expected.sum() * draws).tolist()).pvalue > 1e-4
+    )
 
 
 def test_samples_are_drawn_in_slices(tokenizer, batch, monkeypatch):
@@ -231,7 +261,9 @@ def test_samples_are_drawn_in_slices(tokenizer, batch, monkeypatch):
     monkeypatch.setattr(auxiliary, "TOKENS_AT_ONCE", 3 * batch["input_ids"].shape[1])
     sizes = []
     plain = objective.auxiliary.encoder.forward
-    objective.auxiliary.encoder.forward = lambda view: sizes.append(len(view["input_ids"])) or plain(view)
+    objective.auxiliary.encoder.forward = lambda view: (
+        sizes.append(len(view["input_ids"])) or plain(view)
+    )
     view = objective.views(batch, seeded())["corrupted"]
     assert sizes == [3, 3, 3, 3]
     outside = ~view["selected"]
@@ -247,7 +279,9 @@ def test_same_width_a_third_of_the_layers_and_a_projection_in_its_head_only(toke
     tables = [name for name, _ in objective.named_parameters() if "relative_attention_bias" in name]
     assert len(tables) == 2  # one for each encoder
     for layers, expected in ((2, 1), (12, 4)):
-        shape = dict(num_hidden_layers=layers, hidden_size=16, num_attention_heads=1, intermediate_size=16)
+        shape = dict(
+            num_hidden_layers=layers, hidden_size=16, num_attention_heads=1, intermediate_size=16
+        )
         small = COCOLM(make_encoder(tokenizer, **shape))
         assert small.auxiliary.encoder.model.config.num_hidden_layers == expected
     assert make(tokenizer, auxiliary_layers=2).auxiliary.encoder.model.config.num_hidden_layers == 2
@@ -258,7 +292,9 @@ def test_main_language_model_has_no_projection(objective, batch):
     view = objective.views(batch, seeded())["corrupted"]
     objective.encode("corrupted", view).sums["lm"].backward()
     head = objective.encoder.model.lm_head
-    assert all(p.grad is None for p in (*head.dense.parameters(), *head.layer_norm.parameters(), head.bias))
+    assert all(
+        p.grad is None for p in (*head.dense.parameters(), *head.layer_norm.parameters(), head.bias)
+    )
     assert objective.encoder.model.get_input_embeddings().weight.grad is not None
     hidden = torch.randn(4, objective.encoder.width, dtype=torch.float64)
     words = objective.encoder.model.get_input_embeddings().weight
@@ -284,18 +320,26 @@ def test_word_vectors_are_one_tensor_also_after_a_checkpoint(tokenizer, texts, t
     assert all(torch.equal(table, word_tables(objective)[0]) for table in tables)
     folder = again.encoder.save_pretrained(tmp_path / "encoder")
     model = AutoModelForMaskedLM.from_pretrained(folder)
-    assert model.get_input_embeddings().weight.data_ptr() == model.get_output_embeddings().weight.data_ptr()
+    assert (
+        model.get_input_embeddings().weight.data_ptr()
+        == model.get_output_embeddings().weight.data_ptr()
+    )
     assert torch.equal(model.get_input_embeddings().weight, tables[0])
 
 
 def test_what_else_can_be_shared(tokenizer):
     def positions(objective):
         models = (objective.encoder.model, objective.auxiliary.encoder.model)
-        return [model.base_model.embeddings.position_embeddings.weight.data_ptr() for model in models]
+        return [
+            model.base_model.embeddings.position_embeddings.weight.data_ptr() for model in models
+        ]
 
     apart, together = make(tokenizer), make(tokenizer, share="embeddings")
     assert len(set(positions(apart))) == 2 and len(set(positions(together))) == 1
-    norms = [of.model.base_model.embeddings.LayerNorm for of in (together.encoder, together.auxiliary.encoder)]
+    norms = [
+        of.model.base_model.embeddings.LayerNorm
+        for of in (together.encoder, together.auxiliary.encoder)
+    ]
     assert norms[0] is norms[1]
     assert len({table.data_ptr() for table in word_tables(make(tokenizer, share="nothing"))}) == 2
 
@@ -308,7 +352,9 @@ def test_main_losses_reach_the_auxiliary_through_word_vectors_only(tokenizer, ba
         sum(losses[name] for name in parts).backward()
         words = objective.encoder.model.get_input_embeddings().weight
         named = objective.auxiliary.named_parameters()
-        gradients.append(({n: p.grad for n, p in named if p is not words and p.grad is not None}, words.grad))
+        gradients.append(
+            ({n: p.grad for n, p in named if p is not words and p.grad is not None}, words.grad)
+        )
     (alone, words_alone), (together, words_together) = gradients
     assert len(alone) > 15 and alone.keys() == together.keys()
     assert all(torch.equal(alone[name], together[name]) for name in alone)
@@ -343,8 +389,13 @@ def by_loops(objective, views):
     def e(i, j):
         return torch.exp(s[i] @ s[j] / (s[i].norm() * s[j].norm()))  # tau = 1
 
-    scl = [-torch.log(e(i, (i + half) % n) / sum(e(i, j) for j in range(n) if j != i)) for i in range(n)]
-    mean = {name: sum(x) / len(x) for name, x in dict(mlm=mlm, copy=copy_terms, lm=lm, scl=scl).items()}
+    scl = [
+        -torch.log(e(i, (i + half) % n) / sum(e(i, j) for j in range(n) if j != i))
+        for i in range(n)
+    ]
+    mean = {
+        name: sum(x) / len(x) for name, x in dict(mlm=mlm, copy=copy_terms, lm=lm, scl=scl).items()
+    }
     return mean, {name: sum(x) / half for name, x in dict(mlm=mlm, copy=copy_terms, lm=lm).items()}
 
 
@@ -358,7 +409,9 @@ def test_parts_equal_the_papers_equations_in_loops(tokenizer, few):
     with torch.no_grad():
         objective.copy_head.w.weight.normal_(std=0.5)
         favourite = few["input_ids"][0, 2]
-        objective.auxiliary.encoder.model.lm_head.bias[favourite] += 4.0  # so that some samples are the original
+        objective.auxiliary.encoder.model.lm_head.bias[favourite] += (
+            4.0  # so that some samples are the original
+        )
     views = objective.views(few, seeded(1))
     corrupted = views["corrupted"]
     same = corrupted["input_ids"] == corrupted["original"]
@@ -374,10 +427,14 @@ def test_parts_equal_the_papers_equations_in_loops(tokenizer, few):
         whole = parts["aux_mlm"] + 50 * parts["copy"] + parts["lm"] + parts["contrast"]  # eq. 4
         assert parts["loss"] == pytest.approx(whole, rel=1e-12)
     ratio = (per_text["copy"] / per_text["lm"]) / (mean["copy"] / mean["lm"])
-    assert ratio.item() == pytest.approx(corrupted["attention_mask"].sum() / corrupted["selected"].sum())
+    assert ratio.item() == pytest.approx(
+        corrupted["attention_mask"].sum() / corrupted["selected"].sum()
+    )
 
 
-@pytest.mark.parametrize(("kind", "changes"), [(ELECTRA, {"auxiliary": "shallow"}), (COCOLM, {"task": "rtd"})])
+@pytest.mark.parametrize(
+    ("kind", "changes"), [(ELECTRA, {"auxiliary": "shallow"}), (COCOLM, {"task": "rtd"})]
+)
 def test_detection_asks_every_token_whether_it_is_the_original(tokenizer, few, kind, changes):
     """Not whether it was masked: a sample that is the original again is original. λ = 50, on a mean over tokens."""
     objective = make(tokenizer, kind, p_m=0.4, **changes).eval()
@@ -385,7 +442,11 @@ def test_detection_asks_every_token_whether_it_is_the_original(tokenizer, few, k
         objective.copy_head.w.weight.normal_(std=0.5)
         objective.auxiliary.encoder.model.lm_head.bias[few["input_ids"][0, 2]] += 4.0
     view = objective.views(few, seeded(1))["corrupted"]
-    same, states, w = view["input_ids"] == view["original"], objective.encoder(view), objective.copy_head.w.weight[0]
+    same, states, w = (
+        view["input_ids"] == view["original"],
+        objective.encoder(view),
+        objective.copy_head.w.weight[0],
+    )
     assert (view["selected"] & same).any() and (view["selected"] & ~same).any()
     terms = []
     for b, i in view["attention_mask"].nonzero().tolist():
@@ -412,7 +473,10 @@ def test_p_copy_is_one_for_original(objective, batch):
 
 def test_p_lm_rows_sum_to_one():
     torch.manual_seed(0)
-    logits, copying = torch.randn(50, 30, dtype=torch.float64), 3 * torch.randn(50, dtype=torch.float64)
+    logits, copying = (
+        torch.randn(50, 30, dtype=torch.float64),
+        3 * torch.randn(50, dtype=torch.float64),
+    )
     ids = torch.randint(30, (50,))
     p = p_lm(logits, copying, ids)
     assert torch.allclose(p.sum(1), torch.ones(50, dtype=torch.float64), atol=1e-12)
@@ -435,7 +499,9 @@ def test_p_copy_learns_from_l_copy_only(tokenizer, batch):
 def test_authors_weighting_is_another_loss(tokenizer, batch):
     paper, code = (make(tokenizer, lm_variant=v, p_m=0.4).eval() for v in ("paper", "authors_code"))
     view = paper.views(batch, seeded())["corrupted"]
-    assert not torch.allclose(paper.encode("corrupted", view).sums["lm"], code.encode("corrupted", view).sums["lm"])
+    assert not torch.allclose(
+        paper.encode("corrupted", view).sums["lm"], code.encode("corrupted", view).sums["lm"]
+    )
     hidden, at = code.encoder(view), view["selected"]
     log_q = code.encoder.mlm_logits(hidden[at]).log_softmax(-1)
     log_q = log_q.gather(1, view["original"][at][:, None])[:, 0]
@@ -449,9 +515,12 @@ def test_padding_changes_nothing(tokenizer, batch, kind):
     views = objective.views(batch, seeded())
     for name, view in views.items():
         wider = {
-            key: torch.nn.functional.pad(value, (0, 10)) if value.ndim == 2 else value for key, value in view.items()
+            key: torch.nn.functional.pad(value, (0, 10)) if value.ndim == 2 else value
+            for key, value in view.items()
         }
-        (vectors, sums), (vectors_wider, sums_wider) = (objective.encode(name, some) for some in (view, wider))
+        (vectors, sums), (vectors_wider, sums_wider) = (
+            objective.encode(name, some) for some in (view, wider)
+        )
         assert all(torch.allclose(vectors[head], vectors_wider[head]) for head in vectors)
         for part in sums:
             assert torch.allclose(sums[part].double(), sums_wider[part].double()), part
@@ -467,22 +536,32 @@ def test_contrast_has_both_directions_and_2n_minus_2_negatives(objective, tokeni
     apart = {"s": torch.eye(6, 8)}  # partners equal, all others at a right angle
     sharper = make(tokenizer, tau=0.2).contrast({"corrupted": apart, "crop": apart}, {})["contrast"]
     assert sharper.item() == pytest.approx(math.log1p(10 * math.exp(-1 / 0.2)))
-    assert not [name for name, _ in objective.named_parameters() if "tau" in name or "temperature" in name]
+    assert not [
+        name for name, _ in objective.named_parameters() if "tau" in name or "temperature" in name
+    ]
 
 
 def test_the_contrasts_vector_is_the_main_models_first_state(tokenizer, batch):
     objective = make(tokenizer)
     objective(batch, seeded())["contrast"].backward()
-    moved = {name for name, p in objective.named_parameters() if p.grad is not None and p.grad.abs().sum() > 0}
+    moved = {
+        name
+        for name, p in objective.named_parameters()
+        if p.grad is not None and p.grad.abs().sum() > 0
+    }
     assert moved and all(name.startswith("encoder.model.mpnet") for name in moved)
     view = objective.views(batch, seeded())["corrupted"]
-    assert torch.equal(objective.encode("corrupted", view).vectors["s"], objective.encoder(view)[:, 0])
+    assert torch.equal(
+        objective.encode("corrupted", view).vectors["s"], objective.encoder(view)[:, 0]
+    )
     with_head = make(tokenizer, scl_head=True)
     with_head(batch, seeded())["contrast"].backward()
     named = dict(with_head.named_parameters())
     assert named["scl_head.dense.weight"].grad.abs().sum() > 0
     head, x = with_head.scl_head, with_head.scl_head.dense(with_head.encoder(view)[:, 0])
-    by_hand = head.norm(0.5 * x * (1 + torch.erf(x / math.sqrt(2))))  # the released code's: dense, gelu, LayerNorm
+    by_hand = head.norm(
+        0.5 * x * (1 + torch.erf(x / math.sqrt(2)))
+    )  # the released code's: dense, gelu, LayerNorm
     assert torch.allclose(with_head.encode("corrupted", view).vectors["s"], by_hand, atol=1e-12)
 
 
@@ -594,13 +673,18 @@ def test_electras_auxiliary_is_narrow_and_as_deep(tokenizer, batch):
     base = make_encoder(tokenizer, hidden_size=768, num_attention_heads=12, num_hidden_layers=1)
     thin = auxiliary.narrow(base).config
     assert (thin.hidden_size, thin.num_attention_heads, thin.intermediate_size) == (256, 4, 1024)
-    assert thin.hidden_dropout_prob == thin.attention_probs_dropout_prob == 0  # as in the main model
+    assert (
+        thin.hidden_dropout_prob == thin.attention_probs_dropout_prob == 0
+    )  # as in the main model
 
 
 def test_random_replacements_are_uniform(tokenizer, batch):
     objective = make(tokenizer, auxiliary="random", p_m=1.0, mask_special=False)
     seen = torch.cat(
-        [objective.views(batch, seeded(s))["corrupted"]["input_ids"][batch["maskable"]] for s in range(40)]
+        [
+            objective.views(batch, seeded(s))["corrupted"]["input_ids"][batch["maskable"]]
+            for s in range(40)
+        ]
     )
     counts = torch.bincount(seen, minlength=len(tokenizer)).double()
     assert len(counts) == len(tokenizer)
@@ -621,8 +705,12 @@ def test_converged_auxiliary_is_kept_as_it_is(story, trained):
     assert "aux_mlm" not in objective.weights and objective.config.auxiliary == "given"
     run = ck.fit(objective, story, steps=3, batch_size=8, lr=1e-2, warmup=0, progress=False)
     assert "aux_mlm" not in run.history.columns
-    assert all(torch.equal(before[name], value) for name, value in objective.auxiliary.state_dict().items())
-    assert all(p.requires_grad for p in given.parameters() if p.ndim > 1)  # the caller's own is untouched
+    assert all(
+        torch.equal(before[name], value) for name, value in objective.auxiliary.state_dict().items()
+    )
+    assert all(
+        p.requires_grad for p in given.parameters() if p.ndim > 1
+    )  # the caller's own is untouched
 
 
 def test_figure_7_without_scl_watches_the_cosines_untrained(tokenizer, batch):
@@ -643,7 +731,11 @@ def test_all_token_lm_is_cocos_task_without_its_rest(tokenizer, batch):
     assert torch.equal(alone(batch, seeded())["loss"], same(batch, seeded())["loss"])
     view = alone.views(batch, seeded())["corrupted"]
     real, hidden = view["attention_mask"].bool(), alone.encoder(view)
-    p = p_lm(alone.encoder.mlm_logits(hidden[real]), alone.copy_head(hidden[real]), view["input_ids"][real])
+    p = p_lm(
+        alone.encoder.mlm_logits(hidden[real]),
+        alone.copy_head(hidden[real]),
+        view["input_ids"][real],
+    )
     expected = -p.gather(1, view["original"][real][:, None]).log().mean()
     found = alone(batch, seeded())["all_token"]
     assert found.item() == pytest.approx(expected.item())
@@ -672,20 +764,26 @@ class Largest(TorchDispatchMode):
 
 
 @pytest.mark.parametrize("kind", [COCOLM, ELECTRA, AllTokenMLM])
-def test_no_step_makes_a_tensor_of_batch_by_length_by_vocabulary(tokenizer, batch, monkeypatch, kind):
+def test_no_step_makes_a_tensor_of_batch_by_length_by_vocabulary(
+    tokenizer, batch, monkeypatch, kind
+):
     objective = make(tokenizer, kind, double=False).train()
     tokens, vocabulary = int(batch["attention_mask"].sum()), len(tokenizer)
     monkeypatch.setattr(ck.fast, "SCORES_AT_ONCE", 16 * vocabulary)
     with Largest(vocabulary) as largest:
         gradient(objective, [batch], seeded())
     masked = int(objective.views(batch, seeded())["corrupted"]["selected"].sum())
-    assert 16 <= largest.rows <= max(masked, objective.encoder.width)  # [D, V]: the word vectors themselves
+    assert (
+        16 <= largest.rows <= max(masked, objective.encoder.width)
+    )  # [D, V]: the word vectors themselves
     assert largest.rows < 0.2 * tokens
     assert largest.numbers < 0.5 * tokens * vocabulary
 
 
 @pytest.mark.parametrize("task", ["clm", "all_token", "plain_lm"])
-def test_blocks_of_positions_give_the_same_loss_and_gradient(tokenizer, batch, monkeypatch, blocks, task):
+def test_blocks_of_positions_give_the_same_loss_and_gradient(
+    tokenizer, batch, monkeypatch, blocks, task
+):
     found = []
     for numbers in (ck.fast.SCORES_AT_ONCE, 7 * len(tokenizer)):
         assert not blocks  # the first time all scores stand together
@@ -734,8 +832,12 @@ def test_bf16_trains_samples_included(tokenizer, texts, kind):
     objective = make(tokenizer, kind, dropout=0.1, double=False)
     dtypes = set()
     plain = objective.auxiliary.encoder.mlm_logits
-    objective.auxiliary.encoder.mlm_logits = lambda hidden: dtypes.add(plain(hidden).dtype) or plain(hidden)
-    run = ck.fit(objective, texts, steps=40, batch_size=16, lr=3e-3, precision="bf16", progress=False)
+    objective.auxiliary.encoder.mlm_logits = lambda hidden: (
+        dtypes.add(plain(hidden).dtype) or plain(hidden)
+    )
+    run = ck.fit(
+        objective, texts, steps=40, batch_size=16, lr=3e-3, precision="bf16", progress=False
+    )
     assert run.history["loss"].tail(5).mean() < run.history["loss"].head(5).mean()
     assert dtypes == {torch.bfloat16} and next(run.encoder.parameters()).dtype == torch.float32
 
@@ -760,7 +862,9 @@ def test_folder_fills_masks_with_p_lm(trained, story, tmp_path):
     for text in story:
         ids = tokenizer(text)["input_ids"]
         hidden_word = tokenizer.decode([*ids[1:3], tokenizer.mask_token_id, *ids[4:-1]])
-        hits += ids[3] in [row["token"] for row in fill(hidden_word)]  # among its first five, of hundreds
+        hits += ids[3] in [
+            row["token"] for row in fill(hidden_word)
+        ]  # among its first five, of hundreds
     assert hits > 0.7 * len(story)
 
 
@@ -803,7 +907,9 @@ def test_correct_reads_texts_as_the_model_does(trained, story):
     objective = trained.objective
     read = objective.correct(story[:3])
     tokenizer = objective.encoder.tokenizer
-    assert [[c.token for c in row] for row in read] == [tokenizer.tokenize(text) for text in story[:3]]
+    assert [[c.token for c in row] for row in read] == [
+        tokenizer.tokenize(text) for text in story[:3]
+    ]
     assert all(0 <= c.p_copy <= 1 and 0 < c.p_word <= 1 for row in read for c in row)
     kept = [c.word == c.token for row in read for c in row]
     assert sum(kept) > 0.9 * len(kept)
@@ -827,7 +933,9 @@ def test_a_correction_is_p_copy_and_the_best_of_p_lm_without_dropout(tokenizer, 
         assert [c.word for c in row] == tokenizer.convert_ids_to_tokens(best.indices.tolist())
 
 
-@pytest.mark.parametrize("changes", [{}, {"head_biases": True}, {"lm_projection": True, "tau": 0.2}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"head_biases": True}, {"lm_projection": True, "tau": 0.2}]
+)
 def test_what_is_saved_corrects_as_before(changes, tokenizer, story, tmp_path):
     objective = make(tokenizer, **changes)
     for weight in objective.parameters():
@@ -850,7 +958,9 @@ def test_what_is_saved_without_a_copy_head_or_beside_a_given_auxiliary(tokenizer
     home = given.save_pretrained(tmp_path / "given")
     assert not COCOLM.from_pretrained(home).auxiliary.frozen
     assert COCOLM.from_pretrained(home, converged=aux).config == given.config
-    with pytest.raises(FileNotFoundError, match="no copy_head.safetensors: name a folder of COCOLM.save_pretrained"):
+    with pytest.raises(
+        FileNotFoundError, match="no copy_head.safetensors: name a folder of COCOLM.save_pretrained"
+    ):
         COCOLM.from_pretrained(make_encoder(tokenizer).save_pretrained(tmp_path / "encoder"))
 
 
@@ -867,9 +977,14 @@ def test_what_others_learned_is_opened_by_their_own_class(kind, biases, tokenize
     copied = [each.copy_head(h) for each, h in zip((objective, again), states, strict=True)]
     torch.testing.assert_close(copied[1], copied[0])
     if kind is AllTokenMLM:  # ELECTRA names no words
-        named = [each.encoder.mlm_logits(h) for each, h in zip((objective, again), states, strict=True)]
+        named = [
+            each.encoder.mlm_logits(h) for each, h in zip((objective, again), states, strict=True)
+        ]
         torch.testing.assert_close(named[1], named[0], atol=1e-3, rtol=1e-3)
-    with pytest.raises(ValueError, match=f"what {kind.__name__} learned: open it with {kind.__name__}.from_pretrained"):
+    with pytest.raises(
+        ValueError,
+        match=f"what {kind.__name__} learned: open it with {kind.__name__}.from_pretrained",
+    ):
         COCOLM.from_pretrained(tmp_path)
 
 
@@ -881,7 +996,12 @@ def test_the_papers_settings(tokenizer):
     }.items():
         config, training = COCOLM.paper(setting), ck.Training(**COCOLM.paper_training(setting))
         assert config.auxiliary_layers == layers and config.lambda_copy == 50 and config.tau == 1
-        assert (config.keep, config.p_m, config.task, config.lm_variant) == (0.9, 0.15, "clm", "paper")
+        assert (config.keep, config.p_m, config.task, config.lm_variant) == (
+            0.9,
+            0.15,
+            "clm",
+            "paper",
+        )
         assert (training.steps, training.lr, training.batch_size) == (steps, lr, 2048)
         assert round(training.warmup * training.steps) == 10_000 and training.max_length == 512
         assert (training.betas, training.eps, training.clip, training.weight_decay) == (
@@ -890,10 +1010,16 @@ def test_the_papers_settings(tokenizer):
             2,
             0.01,
         )
-        tiny = dict(num_hidden_layers=1, hidden_size=32, num_attention_heads=2, intermediate_size=32)
+        tiny = dict(
+            num_hidden_layers=1, hidden_size=32, num_attention_heads=2, intermediate_size=32
+        )
         encoder = COCOLM.paper_encoder(setting, tokenizer, **tiny)
         positions = RelativePositions.of(encoder.model.config)
-        assert (positions.buckets, positions.max_distance, positions.rule) == (buckets, distance, "t5")
+        assert (positions.buckets, positions.max_distance, positions.rule) == (
+            buckets,
+            distance,
+            "t5",
+        )
     with pytest.raises(ValueError, match="no setting of COCO-LM 'small'; there are base, "):
         COCOLM.paper("small")
 
@@ -926,7 +1052,10 @@ def test_similar_and_random_pairs_are_further_apart_than_after_mlm_or_electra(sh
         options = dict(steps=50, batch_size=64, lr=4e-3, seed=seed, progress=False)
         ck.fit(kind(encoder, **changes), texts, **options)
         a, b = (encoder.encode([pair[side] for pair in pairs]) for side in (0, 1))
-        similar, random = ck.geometry.pair_cosines(a, b), ck.geometry.random_pair_cosines(a, n=20_000)
+        similar, random = (
+            ck.geometry.pair_cosines(a, b),
+            ck.geometry.random_pair_cosines(a, n=20_000),
+        )
         auc[kind] = ck.geometry.separation(similar, random).item()
         gap[kind] = (similar.mean() - random.mean()).item()
     others = (ELECTRA, ck.objectives.MLM)
@@ -940,18 +1069,28 @@ def test_the_auxiliary_model_begins_with_weights_of_its_own(tokenizer):
     one, other = (encoder.model.base_model.encoder.layer[0].state_dict() for encoder in encoders)
     matrices = [name for name in one if one[name].ndim == 2]
     assert matrices and not any(torch.equal(one[name], other[name]) for name in matrices)
-    again, changed = (COCOLM(make_encoder(tokenizer, num_hidden_layers=3), seed=seed) for seed in (0, 1))
+    again, changed = (
+        COCOLM(make_encoder(tokenizer, num_hidden_layers=3), seed=seed) for seed in (0, 1)
+    )
     for of in (again, changed):
         first = of.auxiliary.encoder.model.base_model.encoder.layer[0].state_dict()[matrices[0]]
         same = torch.equal(first, other[matrices[0]])
-        assert same == torch.equal(of.copy_head.w.weight, objective.copy_head.w.weight) == (of is again)
+        assert (
+            same
+            == torch.equal(of.copy_head.w.weight, objective.copy_head.w.weight)
+            == (of is again)
+        )
 
 
-@pytest.mark.parametrize(("keep", "count"), [(0.8421, 19), (0.84, 19), (0.9, 20), (0.6759, 361), (0.5, 1)])
+@pytest.mark.parametrize(
+    ("keep", "count"), [(0.8421, 19), (0.84, 19), (0.9, 20), (0.6759, 361), (0.5, 1)]
+)
 def test_the_longest_crop_keeps_its_end(keep, count, tokenizer):
     """Also where keep · n is a whole number in float32, and a hair below it in float64."""
     ids = torch.full((1, count + 2), 7)
     ids[0, 0], ids[0, -1] = tokenizer.cls_token_id, tokenizer.sep_token_id
     coco = COCOLM(make_encoder(tokenizer), keep=keep)
-    view = coco._crop({"input_ids": ids, "attention_mask": torch.ones_like(ids)}, torch.Generator().manual_seed(0))
+    view = coco._crop(
+        {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, torch.Generator().manual_seed(0)
+    )
     assert view["input_ids"][0, -1] == tokenizer.sep_token_id and view["attention_mask"].all()

@@ -11,7 +11,9 @@ from contrast_kit.objectives import CSSL
 
 
 def vectors_of(objective, batch):
-    return {name: objective.encode(name, view).vectors for name, view in objective.views(batch).items()}
+    return {
+        name: objective.encode(name, view).vectors for name, view in objective.views(batch).items()
+    }
 
 
 def test_the_views_are_the_two_wordings_and_the_original_is_in_neither(texts, tokenizer, encoder):
@@ -31,7 +33,10 @@ def test_the_views_are_the_two_wordings_and_the_original_is_in_neither(texts, to
     [
         ("info_nce", lambda v: losses.info_nce(v["T0"]["h"], v["T1"]["h"], 0.2)),
         ("nt_xent", lambda v: losses.nt_xent(v["T0"]["h"], v["T1"]["h"], 0.2)),
-        ("simsiam", lambda v: losses.simsiam(v["T0"]["z"], v["T0"]["h"], v["T1"]["z"], v["T1"]["h"])),
+        (
+            "simsiam",
+            lambda v: losses.simsiam(v["T0"]["z"], v["T0"]["h"], v["T1"]["z"], v["T1"]["h"]),
+        ),
     ],
 )
 def test_the_loss_is_the_contrast_and_nothing_else(contrast, loss, tokenizer, batch):  # eq. 14
@@ -57,7 +62,9 @@ def test_the_first_wording_is_the_anchor_and_its_copies_are_left_out_on_request(
 
 
 def test_pairs_are_reworded_text_by_text(tokenizer):
-    rows = [{"sentence1": "This kite is charming.", "sentence2": "Clara bought a big drum.", "label": 1}]
+    rows = [
+        {"sentence1": "This kite is charming.", "sentence2": "Clara bought a big drum.", "label": 1}
+    ]
     rows = reworded(rows, Toyshop())
     batch = ck.data.Paraphrased(rows, tokenizer).batch([0])
     said = tokenizer.decode(batch["T1/input_ids"][0])
@@ -92,7 +99,10 @@ def test_another_wording_is_another_data_set(texts, tokenizer, tmp_path, encoder
     ck.fit(CSSL(encoder), words, steps=2, folder=tmp_path, progress=False)
     others = ck.data.Paraphrased(reworded(texts[:20], Toyshop(), seed=1), tokenizer, max_length=64)
     assert others.fingerprint() != words.fingerprint()
-    rows = [{"text": "a kite", "text/0": one, "text/1": other} for one, other in (("red", "blue"), ("blue", "red"))]
+    rows = [
+        {"text": "a kite", "text/0": one, "text/1": other}
+        for one, other in (("red", "blue"), ("blue", "red"))
+    ]
     turned = [ck.data.Paraphrased([row], tokenizer).fingerprint() for row in rows]
     assert turned[0] != turned[1]
     with pytest.raises(ValueError, match="fingerprint"):

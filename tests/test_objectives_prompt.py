@@ -34,7 +34,9 @@ def vocabulary():
 
 def test_the_loss_is_the_masked_lms_choice_between_the_label_words(vocabulary):
     objective = Prompt(make_encoder(vocabulary), words=WORDS).eval()
-    batch = ck.data.Texts(prompting.prompts(rows(9), TEMPLATE, vocabulary), vocabulary).batch(range(9))
+    batch = ck.data.Texts(prompting.prompts(rows(9), TEMPLATE, vocabulary), vocabulary).batch(
+        range(9)
+    )
     with torch.no_grad():
         hidden = objective.encoder(batch)
         by_hand = 0.0
@@ -44,7 +46,9 @@ def test_the_loss_is_the_masked_lms_choice_between_the_label_words(vocabulary):
             two = torch.stack([scores[word_id(vocabulary, word)] for word in WORDS])
             by_hand -= two.log_softmax(0)[batch["label"][b]] / 9
         assert torch.allclose(objective(batch)["loss"], by_hand, atol=1e-5)
-    assert {name.split(".")[0] for name, _ in objective.named_parameters()} == {"encoder"}  # no new weight
+    assert {name.split(".")[0] for name, _ in objective.named_parameters()} == {
+        "encoder"
+    }  # no new weight
 
 
 @pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
@@ -58,7 +62,9 @@ def test_label_words_are_tokens_after_a_space(kind):
 
         tokenizer.backend_tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)
         assert word_id(tokenizer, "great") == tokenizer("it was great")["input_ids"][-2]
-        assert tokenizer("great", add_special_tokens=False)["input_ids"] != [word_id(tokenizer, "great")]
+        assert tokenizer("great", add_special_tokens=False)["input_ids"] != [
+            word_id(tokenizer, "great")
+        ]
     with pytest.raises(ValueError, match="'incomprehensible' is no single token"):
         word_id(tokenizer, "incomprehensible")
 
@@ -83,21 +89,34 @@ def pool(rows, vocabulary):
 def test_demonstrations_are_drawn_afresh_at_each_use_and_from_the_generator(vocabulary):
     """One solved row of each class after each text, each set apart; the generator draws, so resuming is exact."""
     train = rows(24)
-    objective = Prompt(make_encoder(vocabulary), words=WORDS, demonstrations=pool(train, vocabulary))
-    batch = ck.data.Texts(prompting.prompts(train, TEMPLATE, vocabulary), vocabulary).batch(range(24))
+    objective = Prompt(
+        make_encoder(vocabulary), words=WORDS, demonstrations=pool(train, vocabulary)
+    )
+    batch = ck.data.Texts(prompting.prompts(train, TEMPLATE, vocabulary), vocabulary).batch(
+        range(24)
+    )
     generator = torch.Generator().manual_seed(0)
     first, second = (objective.views(batch, generator)["text"] for _ in range(2))
     again = objective.views(batch, torch.Generator().manual_seed(0))["text"]
     assert torch.equal(first["input_ids"], again["input_ids"])
     texts = [vocabulary.batch_decode(view["input_ids"]) for view in (first, second)]
     assert sum(a != b for a, b in zip(*texts, strict=True)) > 18
-    solved = [{vocabulary.decode(ids) for ids in of_class} for of_class in objective.demonstrations.solved]
+    solved = [
+        {vocabulary.decode(ids) for ids in of_class} for of_class in objective.demonstrations.solved
+    ]
     for row, text, label in zip(train, texts[0], batch["label"], strict=True):
         own, bad, good = [part.strip() for part in text.replace("[PAD]", "").split("[SEP]")[:3]]
         assert own == f"[CLS] {row['sentence']} it was [MASK] ."
         assert f"{bad} [SEP]" in solved[0] and f"{good} [SEP]" in solved[1]
-        alike = [other for other in train if other["label"] == label and other["sentence"] != row["sentence"]]
-        assert not alike or (bad, good)[int(label)] != f"{row['sentence']} it was {WORDS[int(label)]} ."
+        alike = [
+            other
+            for other in train
+            if other["label"] == label and other["sentence"] != row["sentence"]
+        ]
+        assert (
+            not alike
+            or (bad, good)[int(label)] != f"{row['sentence']} it was {WORDS[int(label)]} ."
+        )
     masks = (first["input_ids"] == vocabulary.mask_token_id).sum(1)
     assert (masks == 1).all() and set(first) == {"input_ids", "attention_mask", "text_id", "label"}
 
@@ -105,8 +124,12 @@ def test_demonstrations_are_drawn_afresh_at_each_use_and_from_the_generator(voca
 def test_predictions_average_the_logits_of_fresh_draws(vocabulary):
     train, test = rows(24), rows(15, seed=2)
     encoder = make_encoder(vocabulary, initializer_range=0.5)
-    objective = Prompt(encoder, words=WORDS, samples=4, demonstrations=pool(train, vocabulary)).eval()
-    batch = ck.data.Texts(prompting.prompts(test, TEMPLATE, vocabulary), vocabulary).batch(range(15))
+    objective = Prompt(
+        encoder, words=WORDS, samples=4, demonstrations=pool(train, vocabulary)
+    ).eval()
+    batch = ck.data.Texts(prompting.prompts(test, TEMPLATE, vocabulary), vocabulary).batch(
+        range(15)
+    )
     with torch.no_grad():
         mean = objective.predicted_logits(batch, torch.Generator().manual_seed(0))
         generator, each = torch.Generator().manual_seed(0), []
@@ -131,7 +154,8 @@ def test_a_prompt_with_its_demonstrations_is_cut_behind_the_mask(vocabulary):
     assert view["input_ids"].shape == (9, 14)
     short = Prompt(make_encoder(vocabulary, max_length=15), **options | {"max_length": 128})
     assert short.with_demonstrations(
-        ck.data.Texts(prompting.prompts(train, TEMPLATE, vocabulary), vocabulary).batch(range(9)), None
+        ck.data.Texts(prompting.prompts(train, TEMPLATE, vocabulary), vocabulary).batch(range(9)),
+        None,
     )["input_ids"].shape == (9, 15)
 
 
@@ -145,7 +169,10 @@ def test_lm_bffs_template_of_mnli_asks_as_its_paper_prints(vocabulary):
     names = dict(zip(glue.TASKS["mnli"].label_names, prompting.MNLI.words, strict=True))
     assert names == {"entailment": "Yes", "neutral": "Maybe", "contradiction": "No"}
     assert (prompting.MNLI.samples, prompting.MNLI.max_length) == (4, 256)
-    assert (prompting.TEMPLATES["sst2"].samples, prompting.TEMPLATES["sst2"].words) == (16, ("terrible", "great"))
+    assert (prompting.TEMPLATES["sst2"].samples, prompting.TEMPLATES["sst2"].words) == (
+        16,
+        ("terrible", "great"),
+    )
 
 
 def test_coco_lms_main_model_never_sees_a_mask_and_is_prompted(vocabulary):
@@ -157,16 +184,27 @@ def test_coco_lms_main_model_never_sees_a_mask_and_is_prompted(vocabulary):
     def spy(batch, generator=None):
         drawn = views(batch, generator)
         for name, found in seen.items():
-            found.append((drawn[name]["input_ids"] == vocabulary.mask_token_id).float().mean().item())
+            found.append(
+                (drawn[name]["input_ids"] == vocabulary.mask_token_id).float().mean().item()
+            )
         return drawn
 
     coco.views = spy
     ck.fit(coco, texts, steps=4, batch_size=16, progress=False)
     # The auxiliary's input is masked, the main model's is not: only an untrained auxiliary may draw [MASK] as a word.
-    assert np.mean(seen["masked"]) > 0.08 > 0.02 > np.mean(seen["corrupted"]) and sum(seen["crop"]) == 0
+    assert (
+        np.mean(seen["masked"]) > 0.08 > 0.02 > np.mean(seen["corrupted"])
+        and sum(seen["crop"]) == 0
+    )
     objective = Prompt(encoder, words=WORDS).eval()
-    batch = ck.data.Texts(prompting.prompts(rows(5), TEMPLATE, vocabulary), vocabulary).batch(range(5))
+    batch = ck.data.Texts(prompting.prompts(rows(5), TEMPLATE, vocabulary), vocabulary).batch(
+        range(5)
+    )
     with torch.no_grad():
         hidden = encoder(batch)[batch["input_ids"] == vocabulary.mask_token_id]
-        words = encoder.model.get_input_embeddings().weight[[word_id(vocabulary, word) for word in WORDS]]
-        assert torch.allclose(objective.logits(batch), hidden @ words.T, atol=1e-5)  # h · x, no projection
+        words = encoder.model.get_input_embeddings().weight[
+            [word_id(vocabulary, word) for word in WORDS]
+        ]
+        assert torch.allclose(
+            objective.logits(batch), hidden @ words.T, atol=1e-5
+        )  # h · x, no projection

@@ -80,7 +80,9 @@ def test_lambda_zero_is_plain_fine_tuning(tokenizer, batch):
     ours["loss"].backward()
     plain["loss"].backward()
     for (name, a), (_, b) in zip(scl.named_parameters(), ft.named_parameters(), strict=True):
-        assert (a.grad is None) == (b.grad is None) and (a.grad is None or torch.equal(a.grad, b.grad)), name
+        assert (a.grad is None) == (b.grad is None) and (
+            a.grad is None or torch.equal(a.grad, b.grad)
+        ), name
 
 
 def test_at_lambda_one_every_parameter_of_the_encoder_learns(encoder, batch):
@@ -103,14 +105,20 @@ def test_what_the_contrast_adds_to_the_gradient_is_its_own(tokenizer, batch, cut
     for lam in (0.0, 0.3, 1.0):
         objective = SCL(make_encoder(tokenizer), lam=lam, dropout=0.0).double()
         gradient(objective, [batch], chunk_size=cut)
-        grads[lam] = {n: p.grad.clone() for n, p in objective.encoder.named_parameters() if p.grad is not None}
+        grads[lam] = {
+            n: p.grad.clone() for n, p in objective.encoder.named_parameters() if p.grad is not None
+        }
     for name, mixed in grads[0.3].items():
-        assert torch.allclose(mixed, 0.7 * grads[0.0][name] + 0.3 * grads[1.0][name], atol=1e-12), name
+        assert torch.allclose(mixed, 0.7 * grads[0.0][name] + 0.3 * grads[1.0][name], atol=1e-12), (
+            name
+        )
 
 
 def test_sum_is_n_times_the_mean(encoder, batch):
     batch = with_labels(batch, batch["label"] % 3)
-    total, mean = (SCL(encoder, classes=3, reduction=r).eval()(batch)["scl"] for r in ("sum", "mean"))
+    total, mean = (
+        SCL(encoder, classes=3, reduction=r).eval()(batch)["scl"] for r in ("sum", "mean")
+    )
     assert total.item() == pytest.approx(len(batch["label"]) * mean.item(), rel=1e-6)
 
 
@@ -120,9 +128,13 @@ def test_singletons_count_zero_and_are_counted(encoder, batch):
     labels = torch.tensor([0, 1, 0, 2, 1, 0])
     parts = objective(with_labels(batch, labels))
     h = objective.encoder.pool(encoder(batch), batch)
-    assert parts["scl"].item() == pytest.approx(eq_3_in_loops(h, labels.tolist(), 0.3) / 6, rel=1e-10)
+    assert parts["scl"].item() == pytest.approx(
+        eq_3_in_loops(h, labels.tolist(), 0.3) / 6, rel=1e-10
+    )
     assert parts["without_positive"] == 1
-    valid = SCL(encoder, classes=6, reduction="mean_valid").double().eval()(with_labels(batch, labels))
+    valid = (
+        SCL(encoder, classes=6, reduction="mean_valid").double().eval()(with_labels(batch, labels))
+    )
     assert valid["scl"].item() == pytest.approx(parts["scl"].item() * 6 / 5, rel=1e-10)
 
     distinct = objective(with_labels(batch, torch.arange(6)))
@@ -148,7 +160,9 @@ def test_length_of_a_vector_does_not_matter(encoder, batch):
     objective = SCL(encoder)
     h, label = torch.randn(12, 32), batch["label"] % 2
     by = torch.rand(12, 1) + 0.5
-    values = [objective.contrast({"text": {"h": x}}, {"label": label})["scl"].item() for x in (h, by * h)]
+    values = [
+        objective.contrast({"text": {"h": x}}, {"label": label})["scl"].item() for x in (h, by * h)
+    ]
     assert values[0] == pytest.approx(values[1], rel=1e-5)
 
 
@@ -176,12 +190,17 @@ def test_dropout_of_the_head_acts_while_training(encoder, batch):
     assert not torch.equal(objective.logits(batch), objective.logits(batch))
     objective.eval()
     assert torch.equal(objective.logits(batch), objective.logits(batch))
-    feature, h = FineTune(encoder, head="tanh", dropout=0.5).train().head.feature, torch.ones(4, encoder.width)
+    feature, h = (
+        FineTune(encoder, head="tanh", dropout=0.5).train().head.feature,
+        torch.ones(4, encoder.width),
+    )
     assert not torch.equal(feature(h), feature(h))
 
 
 def test_a_head_begins_as_berts_does_and_by_its_seed(encoder):
-    dense, again, other = (FineTune(encoder, head="tanh", seed=seed).head.dense.weight for seed in (0, 0, 1))
+    dense, again, other = (
+        FineTune(encoder, head="tanh", seed=seed).head.dense.weight for seed in (0, 0, 1)
+    )
     assert dense.std().item() == pytest.approx(0.02, rel=0.1)
     assert torch.equal(dense, again) and not torch.equal(dense, other)
 
@@ -203,7 +222,9 @@ def test_classes_are_counted_in_the_rows(encoder):
     texts = ck.data.Texts(labelled("mnli", "train", 50), encoder.tokenizer)
     assert count_classes(texts) == 3
     assert FineTune(encoder, classes=np.int64(3)).config.classes == 3
-    with pytest.warns(UserWarning, match=r"written as 0\.0 to 1\.0, so they are scores and this is a regression"):
+    with pytest.warns(
+        UserWarning, match=r"written as 0\.0 to 1\.0, so they are scores and this is a regression"
+    ):
         assert count_classes([{"text": "a", "label": 1.0}, {"text": "b", "label": 0.0}]) == 1
     for rows in ([{"text": "a"}], ["a label"]):
         with pytest.raises(ValueError, match="no classes to count"):
@@ -258,7 +279,9 @@ def test_the_contrast_separates_classes_sooner_than_cross_entropy_alone():
     for seed in range(3):
         apart = {}
         for name, make in {"ce": FineTune, "scl": SCL}.items():
-            objective = make(make_encoder(tokenizer, seed=seed, dropout=0.1, pooling="mean"), classes=9)
+            objective = make(
+                make_encoder(tokenizer, seed=seed, dropout=0.1, pooling="mean"), classes=9
+            )
             ck.fit(objective, train, steps=100, batch_size=16, lr=2e-3, seed=seed, progress=False)
             apart[name] = separation(objective, test)
         assert apart["scl"] > 1.5 * apart["ce"] > 0, (seed, apart)
@@ -277,7 +300,9 @@ def test_a_stopped_run_goes_on_exactly(tokenizer, tmp_path):
 
             options = dict(steps=6, batch_size=8, save_every=3, progress=False, chunk_size=3)
             try:
-                return ck.fit(objective, rows, folder=folder, resume=True, callback=callback, **options)
+                return ck.fit(
+                    objective, rows, folder=folder, resume=True, callback=callback, **options
+                )
             except KeyboardInterrupt:
                 continue
 
@@ -292,5 +317,9 @@ def test_scores_are_not_rounded_in_half_precision(tokenizer):
     with torch.no_grad():
         objective.head.out.weight.zero_()
     batch = ck.data.Texts([{"text": "a red ball", "label": 4.7}] * 8, tokenizer).batch(range(8))
-    parts, _ = gradient(objective, [batch], autocast=partial(torch.autocast, "cpu", dtype=torch.bfloat16))
-    assert parts["mse"].item() == pytest.approx(4.7**2, rel=1e-4)  # rounded to bfloat16 it would be half a percent less
+    parts, _ = gradient(
+        objective, [batch], autocast=partial(torch.autocast, "cpu", dtype=torch.bfloat16)
+    )
+    assert parts["mse"].item() == pytest.approx(
+        4.7**2, rel=1e-4
+    )  # rounded to bfloat16 it would be half a percent less

@@ -21,7 +21,12 @@ def loss_of(objective, batch, seed=0):
 def test_the_papers_setting_is_the_default():
     paper = SimCSE.paper()
     assert paper == SimCSE.Config()
-    assert (paper.tau, paper.contrast, paper.projector, paper.mlm_weight) == (0.05, "info_nce", True, 0.0)
+    assert (paper.tau, paper.contrast, paper.projector, paper.mlm_weight) == (
+        0.05,
+        "info_nce",
+        True,
+        0.0,
+    )
 
 
 def test_two_passes_of_one_text_differ_by_dropout_alone(encoder, batch):
@@ -60,7 +65,9 @@ def test_equation_4_in_loops(encoder, batch):
 def test_the_symmetric_form_is_nt_xent(encoder):
     a, b = torch.randn(2, 6, encoder.width, generator=torch.Generator().manual_seed(0))
     objective = SimCSE(encoder, contrast="nt_xent", tau=0.2)
-    assert objective.contrast({"first": {"h": a}, "second": {"h": b}}, {})["contrast"] == nt_xent(a, b, 0.2)
+    assert objective.contrast({"first": {"h": a}, "second": {"h": b}}, {})["contrast"] == nt_xent(
+        a, b, 0.2
+    )
 
 
 def test_the_projector_is_one_dense_layer_with_tanh(encoder, batch):
@@ -81,7 +88,9 @@ def test_masked_lm_is_a_third_pass_and_weighs_what_it_is_told(encoder, batch):
     assert objective.encode("first", views["first"]).sums == {}
     assert objective.encode("masked", views["masked"]).vectors == {}
     parts = loss_of(objective, batch)
-    assert parts["loss"].item() == pytest.approx((parts["contrast"] + 0.1 * parts["mlm"]).item(), rel=1e-6)
+    assert parts["loss"].item() == pytest.approx(
+        (parts["contrast"] + 0.1 * parts["mlm"]).item(), rel=1e-6
+    )
     assert set(loss_of(SimCSE(encoder), batch)) == {"loss", "contrast"}
     again = objective.views(batch, torch.Generator().manual_seed(0))["masked"]
     assert torch.equal(again["input_ids"], views["masked"]["input_ids"])
@@ -91,7 +100,10 @@ def test_masked_lm_is_a_third_pass_and_weighs_what_it_is_told(encoder, batch):
 
 def test_repeated_texts_can_be_left_out(encoder, batch):
     double = {key: torch.cat([value, value[:4]]) for key, value in batch.items()}
-    paper, by_id = (loss_of(SimCSE(encoder, ignore_duplicates=i).eval(), double)["contrast"] for i in (False, True))
+    paper, by_id = (
+        loss_of(SimCSE(encoder, ignore_duplicates=i).eval(), double)["contrast"]
+        for i in (False, True)
+    )
     assert by_id < paper
 
 

@@ -2,7 +2,17 @@
 
 import pytest
 import torch
-from pairs import ANSWERS, CLASSES, OBJECTIVES, ONE_PICTURE, WIDTH, data_of, make_encoder, make_pairs, make_two
+from pairs import (
+    ANSWERS,
+    CLASSES,
+    OBJECTIVES,
+    ONE_PICTURE,
+    WIDTH,
+    data_of,
+    make_encoder,
+    make_pairs,
+    make_two,
+)
 from test_step import EXACT, gradients, largest_difference, one_step
 from test_training import press_stop_at, same, weights
 
@@ -39,7 +49,10 @@ def test_chunks_give_the_loss_and_gradient_of_the_definition(name, texts, tokeni
     objective = OBJECTIVES[name](make_encoder(tokenizer)).double().train()
     definition = objective(batch, seeded())
     definition["loss"].backward()
-    expected, parts = gradients(objective), {part: value.item() for part, value in definition.items()}
+    expected, parts = (
+        gradients(objective),
+        {part: value.item() for part, value in definition.items()},
+    )
     assert parts["loss"] > 0 and all(value == value for value in parts.values())
     for chunk_size in (None, 1, 5):
         found, ours = one_step(objective, [batch], chunk_size=chunk_size)
@@ -98,12 +111,16 @@ def test_the_losses_are_those_of_the_equations(encoder, batch):
     shown = encoder.region_logits(states.regions)
     expected = {"mlm": losses.mlm(encoder.mlm_logits(states.words)[at], view["targets"][at])}
     for key, loss in (("objects", losses.masked_objects), ("attributes", losses.masked_attributes)):
-        expected[key] = loss(shown[key][drawn], batch[key][drawn], confidence=batch[f"{key[:-1]}_confidence"][drawn])
+        expected[key] = loss(
+            shown[key][drawn], batch[key][drawn], confidence=batch[f"{key[:-1]}_confidence"][drawn]
+        )
     expected["features"] = losses.masked_features(shown["features"][drawn], batch["regions"][drawn])
     matched = view["matched"]
     expected["itm"] = torch.nn.functional.cross_entropy(encoder.match_logits(states.words), matched)
     asked = matched.bool() & batch["answer_scores"].any(1)
-    expected["qa"] = losses.one_answer(encoder.answer_logits(states.words)[asked], batch["answer_scores"][asked])
+    expected["qa"] = losses.one_answer(
+        encoder.answer_logits(states.words)[asked], batch["answer_scores"][asked]
+    )
     for name, value in expected.items():
         assert parts[name].item() == pytest.approx(value.item(), rel=1e-9), name
     assert parts["loss"].item() == pytest.approx(sum(expected.values()).item(), rel=1e-9)
@@ -120,10 +137,18 @@ def test_as_released_the_losses_fall_on_all_regions(encoder, batch):
     shown = encoder.region_logits(encoder.states(view).regions)
     for key in ("objects", "attributes"):
         certain = batch[f"{key[:-1]}_confidence"]
-        loss = torch.nn.functional.cross_entropy(shown[key][real], batch[key][real], reduction="none")
-        assert parts[key].item() == pytest.approx((loss * certain[real]).mean().item() / 0.15, rel=1e-6)
-    each = torch.nn.functional.smooth_l1_loss(shown["features"], batch["regions"], reduction="none").mean(-1)
-    assert parts["features"].item() == pytest.approx((each * drawn)[real].mean().item() / 0.15, rel=1e-6)
+        loss = torch.nn.functional.cross_entropy(
+            shown[key][real], batch[key][real], reduction="none"
+        )
+        assert parts[key].item() == pytest.approx(
+            (loss * certain[real]).mean().item() / 0.15, rel=1e-6
+        )
+    each = torch.nn.functional.smooth_l1_loss(
+        shown["features"], batch["regions"], reduction="none"
+    ).mean(-1)
+    assert parts["features"].item() == pytest.approx(
+        (each * drawn)[real].mean().item() / 0.15, rel=1e-6
+    )
 
 
 @pytest.mark.parametrize(("regions", "reads_all"), [("masked", False), ("lxmert", True)])
@@ -131,8 +156,12 @@ def test_objects_of_unmasked_regions_are_no_targets(regions, reads_all, encoder,
     """There the input shows what is asked, and the loss is a copy."""
     objective = LXMERT(encoder, regions=regions)
     drawn = objective.views(batch, seeded())["noisy"]["region_selected"]
-    other = torch.where(drawn | ~batch["region_mask"], batch["objects"], (batch["objects"] + 1) % CLASSES)
-    before, after = (objective(b, seeded())["objects"].item() for b in (batch, batch | {"objects": other}))
+    other = torch.where(
+        drawn | ~batch["region_mask"], batch["objects"], (batch["objects"] + 1) % CLASSES
+    )
+    before, after = (
+        objective(b, seeded())["objects"].item() for b in (batch, batch | {"objects": other})
+    )
     assert (before != after) == reads_all
 
 
@@ -141,12 +170,17 @@ def test_words_of_wrong_pairs_are_recovered_only_if_asked(regions, encoder, batc
     for recover in (True, False):
         objective = LXMERT(encoder, recover_mismatched=recover, mismatch=1.0, regions=regions)
         parts = objective(batch, seeded())
-        assert all((parts[name] > 0) == recover for name in ("mlm", "objects", "attributes", "features"))
+        assert all(
+            (parts[name] > 0) == recover for name in ("mlm", "objects", "attributes", "features")
+        )
         assert parts["itm"] > 0
 
 
 def test_without_confidence_every_name_counts_alike(encoder, batch):
-    sure = {f"{key}_confidence": torch.ones_like(batch[f"{key}_confidence"]) for key in ("object", "attribute")}
+    sure = {
+        f"{key}_confidence": torch.ones_like(batch[f"{key}_confidence"])
+        for key in ("object", "attribute")
+    }
     for key in ("objects", "attributes"):
         of = {c: LXMERT(encoder, confidence=c)(batch, seeded())[key] for c in (True, False)}
         assert of[False] == LXMERT(encoder)(batch | sure, seeded())[key] != of[True]
@@ -167,7 +201,11 @@ def test_without_wrong_pairs_or_a_noise_their_losses_are_left_out(encoder, batch
     assert set(LXMERT(encoder, noise=MaskRegions())(batch)) == {
         "loss", "objects", "attributes", "features", "itm", "itm_accuracy",
     }  # fmt: skip
-    assert set(CAPTPairs(encoder, mlm=False, mismatch=0.0, queue=0)(batch)) == {"loss", "contrast", "tau"}
+    assert set(CAPTPairs(encoder, mlm=False, mismatch=0.0, queue=0)(batch)) == {
+        "loss",
+        "contrast",
+        "tau",
+    }
 
 
 # -- the contrast ------------------------------------------------------------------------------------------------------
@@ -180,7 +218,9 @@ def test_a_wrong_pair_is_corrupted_as_itself(encoder, batch):
     assert 0 < clean["matched"].sum() < 12
     for key in ("matched", "text_id", "image_id", "attention_mask", "boxes"):
         assert torch.equal(clean[key], noisy[key])
-    assert torch.equal(clean["input_ids"], noisy["targets"]) and torch.equal(clean["regions"], noisy["region_targets"])
+    assert torch.equal(clean["input_ids"], noisy["targets"]) and torch.equal(
+        clean["regions"], noisy["region_targets"]
+    )
     wrong = clean["matched"] == 0
     assert (clean["text_id"] != batch["text_id"]).eq(wrong).all()
 
@@ -191,7 +231,9 @@ def test_the_contrast_knows_which_pairs_are_wrong(encoder, batch):
     facts = objective.facts(batch, views)
     matched = views["clean"]["matched"].bool()
     assert torch.equal(facts["matched"].bool(), matched)
-    assert torch.equal(facts["text_id"][matched], batch["image_id"][matched])  # captions of one picture: one id
+    assert torch.equal(
+        facts["text_id"][matched], batch["image_id"][matched]
+    )  # captions of one picture: one id
     own = facts["text_id"][~matched]
     assert (own < -1).all() and len(own.unique()) == len(own)
     assert len(own) < 12 and not set(own.tolist()) & set(facts["text_id"][matched].tolist())
@@ -199,7 +241,9 @@ def test_the_contrast_knows_which_pairs_are_wrong(encoder, batch):
     wrong = ~matched & (again["clean"]["matched"] == 0)
     same_text = (views["clean"]["text_id"] == again["clean"]["text_id"])[wrong]
     assert not same_text.all()  # another wrong text of the same picture is another pair
-    assert torch.equal((facts["text_id"] == objective.facts(batch, again)["text_id"])[wrong], same_text)
+    assert torch.equal(
+        (facts["text_id"] == objective.facts(batch, again)["text_id"])[wrong], same_text
+    )
 
 
 def test_the_contrast_reads_the_state_of_cls_not_the_pooler(encoder, batch):
@@ -216,7 +260,9 @@ def test_two_captions_of_one_picture_are_no_negatives(encoder, batch):
     views = objective.views(batch, seeded())
     vectors = {name: objective.encode(name, view).vectors for name, view in views.items()}
     found = objective.contrast(vectors, objective.facts(batch, views))["contrast"]
-    x = torch.nn.functional.normalize(torch.cat([vectors["clean"]["s"], vectors["noisy"]["s"]]), dim=1)
+    x = torch.nn.functional.normalize(
+        torch.cat([vectors["clean"]["s"], vectors["noisy"]["s"]]), dim=1
+    )
     images, total = batch["image_id"].repeat(2).tolist(), 0.0
     for i in range(24):
         partner = (i + 12) % 24
@@ -238,7 +284,9 @@ def test_a_wrong_caption_of_a_picture_is_a_negative_of_the_right_one(encoder, ba
     objective.after_step(vectors, facts)
     assert torch.equal(objective.queue.ids, facts["text_id"].repeat(2))
     assert (objective.queue.ids != ck.objectives.capt.UNKNOWN).all()
-    again = objective.facts(batch, views)  # the very same wrong pair has the same id when it comes round
+    again = objective.facts(
+        batch, views
+    )  # the very same wrong pair has the same id when it comes round
     assert torch.equal(again["text_id"], facts["text_id"])
     wrong = facts["matched"] == 0
     assert not torch.isin(facts["text_id"][wrong], batch["image_id"]).any()
@@ -258,26 +306,54 @@ def test_capt_passes_twice_where_lxmert_passes_once(encoder, batch):
 
 def test_without_the_contrast_it_is_lxmert(encoder, batch):
     noise = MaskPair(which="both")
-    capt = CAPTPairs(encoder, contrast_weight=0.0, queue=0, noise=noise).double().eval()(batch, seeded())
+    capt = (
+        CAPTPairs(encoder, contrast_weight=0.0, queue=0, noise=noise)
+        .double()
+        .eval()(batch, seeded())
+    )
     lxmert = LXMERT(encoder, noise=noise)(batch, seeded())
     assert capt["loss"].item() == pytest.approx(lxmert["loss"].item(), rel=1e-12)
 
 
 def test_the_papers_settings():
     config = CAPTPairs.paper()
-    assert (config.tau, config.queue, config.reduction, config.qa) == ("adaptive", 8192, "sum", False)
+    assert (config.tau, config.queue, config.reduction, config.qa) == (
+        "adaptive",
+        8192,
+        "sum",
+        False,
+    )
     assert not config.ignore_duplicates  # eq. 2 and 3 sum over all j ≠ i
-    assert config.noise.which == "either" and config.noise.regions.p == 0.15 and config.regions == "masked"
+    assert (
+        config.noise.which == "either"
+        and config.noise.regions.p == 0.15
+        and config.regions == "masked"
+    )
     lxmert = LXMERT.Config()
-    assert (lxmert.noise, lxmert.regions, lxmert.mismatch) == (MaskPair(which="both"), "masked", 0.5)
+    assert (lxmert.noise, lxmert.regions, lxmert.mismatch) == (
+        MaskPair(which="both"),
+        "masked",
+        0.5,
+    )
     printed = {"batch_size": 512, "lr": 1e-4, "decay": "linear"}
     assert CAPTPairs.paper_training("pre-training") == printed | {"group_by_length": False}
-    names, of = ("epochs", "batch_size", "lr", "warmup", "clip"), LXMERT.paper_training("pre-training")
+    names, of = (
+        ("epochs", "batch_size", "lr", "warmup", "clip"),
+        LXMERT.paper_training("pre-training"),
+    )
     assert [of[name] for name in names] == [20, 256, 1e-4, 0.05, 1.0]
-    for method, task, lr in ((Answer, "vqa", 5e-5), (Answer, "gqa", 1e-5), (TwoPictures, "nlvr2", 5e-5)):
+    for method, task, lr in (
+        (Answer, "vqa", 5e-5),
+        (Answer, "gqa", 1e-5),
+        (TwoPictures, "nlvr2", 5e-5),
+    ):
         of = method.paper_training(task)
         assert [of[name] for name in names] == [4, 32, lr, 0.1, 5.0]
-    of_lxmert = LXMERT.paper_training("pre-training"), Answer.paper_training("vqa"), TwoPictures.paper_training("nlvr2")
+    of_lxmert = (
+        LXMERT.paper_training("pre-training"),
+        Answer.paper_training("vqa"),
+        TwoPictures.paper_training("nlvr2"),
+    )
     assert all(settings["betas"] == (0.9, 0.999) for settings in of_lxmert)
 
 
@@ -289,17 +365,26 @@ def test_answers_are_a_binary_cross_entropy_each(encoder, batch):
     parts = objective(batch)
     logits, scores = encoder.answer_logits(encoder(batch)), batch["answer_scores"].double()
     mean = torch.nn.functional.binary_cross_entropy_with_logits(logits, scores)
-    assert parts["answers"].item() == pytest.approx(mean.item() * 3, rel=1e-10)  # LXMERT: BCE.mean() * answers
+    assert parts["answers"].item() == pytest.approx(
+        mean.item() * 3, rel=1e-10
+    )  # LXMERT: BCE.mean() * answers
     best = logits.argmax(1)
-    soft = sum(scores[row, best[row]].item() for row in range(12)) / 12  # not whether it is the best of all
+    soft = (
+        sum(scores[row, best[row]].item() for row in range(12)) / 12
+    )  # not whether it is the best of all
     assert parts["score"].item() == pytest.approx(soft)
 
 
 def test_an_answer_head_goes_on_or_begins_anew(tokenizer, batch, tmp_path):
     encoder = make_encoder(tokenizer)
     before = encoder.model.answer_head.logit_fc[-1].weight.clone()
-    assert torch.equal(Answer(encoder, answers=3, new_head=False).encoder.model.answer_head.logit_fc[-1].weight, before)
-    with pytest.raises(ValueError, match="knows 3 answers, not 5: give answers=3, or new_head=True"):
+    assert torch.equal(
+        Answer(encoder, answers=3, new_head=False).encoder.model.answer_head.logit_fc[-1].weight,
+        before,
+    )
+    with pytest.raises(
+        ValueError, match="knows 3 answers, not 5: give answers=3, or new_head=True"
+    ):
         Answer(encoder, answers=5, new_head=False)
     fresh = [Answer(make_encoder(tokenizer), answers=3, seed=seed) for seed in (0, 0, 1)]
     heads = [answer.encoder.model.answer_head.logit_fc[0].weight for answer in fresh]
@@ -312,13 +397,18 @@ def test_two_pictures_are_read_one_by_one(texts, tokenizer):
     text = {key: value for key, value in batch.items() if "/" not in key}
     vectors = []
     for side in ("left", "right"):
-        view = text | {key.split("/")[1]: value for key, value in batch.items() if key.startswith(side)}
+        view = text | {
+            key.split("/")[1]: value for key, value in batch.items() if key.startswith(side)
+        }
         vectors.append(objective.encoder.pair_vector(objective.encoder(view)))
     assert torch.equal(objective.logits(batch), objective.head(torch.cat(vectors, dim=1)))
     first, _, norm, last = objective.head  # LXMERT's head of NLVR2: dense, gelu, LayerNorm, dense
     by_hand = last(norm(torch.nn.functional.gelu(first(torch.cat(vectors, dim=1)))))
     assert torch.allclose(objective.logits(batch), by_hand, atol=1e-6)
-    turned = {key.replace("left", "L").replace("right", "left").replace("L", "right"): v for key, v in batch.items()}
+    turned = {
+        key.replace("left", "L").replace("right", "left").replace("L", "right"): v
+        for key, v in batch.items()
+    }
     assert not torch.allclose(objective.logits(turned), objective.logits(batch))
 
 
@@ -329,10 +419,16 @@ def test_a_short_training_learns_to_answer_what_the_picture_shows(tokenizer):
     objects = torch.randint(CLASSES, (120,), generator=draw)
     features = torch.eye(CLASSES, WIDTH)[objects] + 0.1 * torch.randn(120, WIDTH, generator=draw)
     one = {"boxes": [[0.0, 0.0, 1.0, 1.0]]}
-    shown = ck.data.stack_pictures([one | {"image_id": i, "regions": f[None]} for i, f in enumerate(features)])
+    shown = ck.data.stack_pictures(
+        [one | {"image_id": i, "regions": f[None]} for i, f in enumerate(features)]
+    )
     shown = shown.standardised()
-    rows = [{"text": "what is it?", "image_id": i, "answer": names[int(objects[i])]} for i in range(120)]
-    train, test = (ck.data.Regions(part, tokenizer, shown, answers=names) for part in (rows[:80], rows[80:]))
+    rows = [
+        {"text": "what is it?", "image_id": i, "answer": names[int(objects[i])]} for i in range(120)
+    ]
+    train, test = (
+        ck.data.Regions(part, tokenizer, shown, answers=names) for part in (rows[:80], rows[80:])
+    )
     right, pictures = [], train.picture_rows
     for seed in (0, 1):
         for order in (torch.arange(80), torch.randperm(80, generator=seeded(seed))):

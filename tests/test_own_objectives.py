@@ -47,7 +47,9 @@ def test_a_projector_below_any_method_is_trained_whole_and_in_chunks(name, token
 
     plain, _ = one_step(objective, [batch])
     objective.__class__ = Projected
-    (whole, of_whole), (pieces, of_pieces) = (one_step(objective, [batch], chunk_size=size) for size in (None, 3))
+    (whole, of_whole), (pieces, of_pieces) = (
+        one_step(objective, [batch], chunk_size=size) for size in (None, 3)
+    )
     assert largest_difference(of_pieces, of_whole) < EXACT
     assert of_whole["projector.weight"].abs().sum() > 0
     contrast = "scl" if name == "scl" else "contrast"
@@ -85,7 +87,9 @@ class MoCo(Objective):
 
     def contrast(self, vectors, facts):
         pair = vectors["query"]["h"], vectors["key"]["h"].detach()
-        return {"contrast": ck.losses.info_nce(*pair, self.config.tau, negatives=self.queue.vectors)}
+        return {
+            "contrast": ck.losses.info_nce(*pair, self.config.tau, negatives=self.queue.vectors)
+        }
 
     def set_progress(self, step, total):
         with torch.no_grad():
@@ -102,8 +106,13 @@ def test_a_momentum_encoder_follows_once_a_step_and_the_queue_once_a_batch(token
     before = [weight.clone() for weight in objective.keys.parameters()]
     run = ck.fit(objective, texts, steps=4, batch_size=2, accumulate=3, lr=1e-3, **QUIET)
     assert run.steps == 4 and objective.seen == [False] * 12 and len(objective.queue) == 8
-    assert any(not torch.equal(*pair) for pair in zip(before, objective.keys.parameters(), strict=True))
-    assert all(weight.grad_fn is None and not weight.requires_grad for weight in objective.keys.parameters())
+    assert any(
+        not torch.equal(*pair) for pair in zip(before, objective.keys.parameters(), strict=True)
+    )
+    assert all(
+        weight.grad_fn is None and not weight.requires_grad
+        for weight in objective.keys.parameters()
+    )
     pickle.loads(pickle.dumps(objective))
 
 
@@ -130,7 +139,9 @@ class Learned(ck.objectives.CMLM):
 
     def build(self):
         super().build()
-        self.s = torch.nn.ParameterDict({name: torch.nn.Parameter(torch.tensor(0.3)) for name in ("mlm", "contrast")})
+        self.s = torch.nn.ParameterDict(
+            {name: torch.nn.Parameter(torch.tensor(0.3)) for name in ("mlm", "contrast")}
+        )
 
     @property
     def weights(self):
@@ -182,13 +193,17 @@ def test_a_contrast_without_vectors_is_trained_too(tokenizer, batch):
         assert parts["loss"] == pytest.approx(loss.item())
 
 
-def test_a_contrast_without_vectors_counts_on_the_first_process_alone(tokenizer, batch, monkeypatch):
+def test_a_contrast_without_vectors_counts_on_the_first_process_alone(
+    tokenizer, batch, monkeypatch
+):
     """Gradients of processes are added up, and it is the same on all."""
     module, found = sys.modules[gradient.__module__], []
     plain = vars(module.distributed)
     objective = Held(make_encoder(tokenizer, dropout=0.0)).double().eval()
     for rank in (0, 1):
-        monkeypatch.setattr(module, "distributed", SimpleNamespace(**plain | {"rank": lambda rank=rank: rank}))
+        monkeypatch.setattr(
+            module, "distributed", SimpleNamespace(**plain | {"rank": lambda rank=rank: rank})
+        )
         found.append(one_step(objective, [batch])[1]["s"].item())
     assert found[0] - found[1] == pytest.approx(1)
 
@@ -214,7 +229,9 @@ def test_predictions_read_the_same_states_as_the_loss(method, tokenizer, batch):
             return super().states(name, view) * 0
 
     given = batch | {"answerable": torch.ones_like(batch["input_ids"], dtype=torch.bool)}
-    plain, own = (kind(make_encoder(tokenizer, dropout=0.0), dropout=0.0).eval() for kind in (method, Earlier))
+    plain, own = (
+        kind(make_encoder(tokenizer, dropout=0.0), dropout=0.0).eval() for kind in (method, Earlier)
+    )
     assert not torch.allclose(plain.logits(given), own.logits(given))
     assert own.logits(given).std(0).max() < 1e-6  # of nothing
 
@@ -248,7 +265,9 @@ def test_a_total_of_ones_own_is_refused_where_the_parts_are_summed_piece_by_piec
 def test_a_diagnostic_that_is_not_finite_stops_no_run(tokenizer, texts, tmp_path):
     class Diagnosed(MLM):
         def local_sums(self, name, hidden, view):
-            return super().local_sums(name, hidden, view) | {"spread": hidden.new_tensor(float("nan"))}
+            return super().local_sums(name, hidden, view) | {
+                "spread": hidden.new_tensor(float("nan"))
+            }
 
         def term_counts(self, name, view):
             return super().term_counts(name, view) | {"spread": torch.tensor(1)}
@@ -273,7 +292,11 @@ def test_what_a_callback_draws_does_not_move_the_run(tokenizer, texts):
 
 
 def test_a_plan_counts_negatives_by_the_methods_own_facts():
-    rows = [{"text": f"{kind} kite {i}", "image_id": i} for i in range(4) for kind in ("a red", "the blue")]
+    rows = [
+        {"text": f"{kind} kite {i}", "image_id": i}
+        for i in range(4)
+        for kind in ("a red", "the blue")
+    ]
     tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
     pairs = ck.data.Regions(rows, tokenizer, random_pictures(n=4).standardised())
     encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
@@ -290,7 +313,10 @@ def test_a_plan_draws_the_views_that_own_facts_need_and_changes_nothing(tokenize
             self.norm = torch.nn.BatchNorm1d(self.encoder.width)
 
         def views(self, batch, generator=None):
-            return {"a": {**batch, "weight": torch.rand(len(batch["input_ids"]), generator=generator)}, "b": batch}
+            return {
+                "a": {**batch, "weight": torch.rand(len(batch["input_ids"]), generator=generator)},
+                "b": batch,
+            }
 
         def vectors(self, name, hidden, view):
             return {"h": self.encoder.pool(hidden, view)}
@@ -300,7 +326,11 @@ def test_a_plan_draws_the_views_that_own_facts_need_and_changes_nothing(tokenize
 
         def contrast(self, vectors, facts):
             a, b = (self.norm(vectors[name]["h"]) for name in ("a", "b"))
-            return {"contrast": (ck.losses.info_nce(a, b, self.config.tau, reduction="none") * facts["weight"]).mean()}
+            return {
+                "contrast": (
+                    ck.losses.info_nce(a, b, self.config.tau, reduction="none") * facts["weight"]
+                ).mean()
+            }
 
     objective = Weighed(make_encoder(tokenizer))
     before = copy.deepcopy(objective.state_dict())
@@ -332,7 +362,9 @@ def test_a_plan_reads_facts_labels_and_buffers_as_the_run_does(tokenizer, texts)
     assert objective.bank.shape == (0, 4) and not hasattr(objective, "late")
 
 
-@pytest.mark.parametrize("refused", [dict(auxiliary="given"), dict(auxiliary="narrow", share="embeddings")])
+@pytest.mark.parametrize(
+    "refused", [dict(auxiliary="given"), dict(auxiliary="narrow", share="embeddings")]
+)
 def test_a_refused_coco_lm_leaves_the_encoder_as_it_was(refused, tokenizer, batch):
     encoder = make_encoder(tokenizer)
     bias = encoder.model.get_output_embeddings().bias
@@ -346,7 +378,11 @@ def test_a_refused_coco_lm_leaves_the_encoder_as_it_was(refused, tokenizer, batc
 
 def test_without_biases_the_word_scores_have_none_with_a_projection_either(tokenizer):
     for method in (COCOLM, AllTokenMLM):
-        bias = method(make_encoder(tokenizer), lm_projection=True).encoder.model.get_output_embeddings().bias
+        bias = (
+            method(make_encoder(tokenizer), lm_projection=True)
+            .encoder.model.get_output_embeddings()
+            .bias
+        )
         assert not bias.requires_grad and not bias.any()
 
 
@@ -374,7 +410,9 @@ def test_a_method_named_draw_is_the_readers_own(tokenizer):
 
 
 def test_packed_relative_positions_are_pickled_and_copied(tokenizer, batch):
-    objective = ck.faster(MLM(make_encoder(tokenizer, relative_positions=True, dropout=0.0)), packing=True).eval()
+    objective = ck.faster(
+        MLM(make_encoder(tokenizer, relative_positions=True, dropout=0.0)), packing=True
+    ).eval()
     loss = objective(batch, torch.Generator().manual_seed(0))["loss"]
     for other in (pickle.loads(pickle.dumps(objective)), copy.deepcopy(objective)):
         again = other(batch, torch.Generator().manual_seed(0))["loss"]

@@ -23,7 +23,9 @@ ROOT = Path(__file__).parents[1]
 def tracked() -> set[str]:
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout: which files belong to the project is not known")
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     return {name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
 
 
@@ -46,7 +48,9 @@ def built(tmp_path_factory):
 def test_a_source_distribution_is_the_whole_project(built):
     _, sdist, files = built
     with tarfile.open(sdist) as archive:
-        names = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}
+        names = {
+            member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()
+        }
     assert not files - names, "MANIFEST.in leaves these out"
     made = {name for name in names - files if not name.startswith("contrast_kit.egg-info/")}
     assert made <= {"PKG-INFO", "setup.cfg"}, "MANIFEST.in takes what is not tracked"
@@ -61,7 +65,10 @@ def test_a_wheel_holds_what_the_course_reads(built):
         assert ours == {name.removeprefix(prefix) for name in names if name.startswith(prefix)}
     beside = {name for name in files if name.startswith("contrast_kit/")}
     assert beside <= names, "package-data leaves these out"
-    assert {name.split("/")[0] for name in names} == {"contrast_kit", f"contrast_kit-{ck.__version__}.dist-info"}
+    assert {name.split("/")[0] for name in names} == {
+        "contrast_kit",
+        f"contrast_kit-{ck.__version__}.dist-info",
+    }
 
 
 @pytest.mark.full
@@ -72,7 +79,9 @@ def test_the_installed_package_finds_its_files(built, tmp_path):
     (packages,) = (tmp_path / "env").glob("lib/python*/site-packages")
     zipfile.ZipFile(wheel).extractall(packages)
     others = {Path(p) for p in sys.path if p.endswith("site-packages")}
-    (packages / "others.pth").write_text("".join(f"{p}\n" for p in others))  # its own .pth files are not read
+    (packages / "others.pth").write_text(
+        "".join(f"{p}\n" for p in others)
+    )  # its own .pth files are not read
     code = (
         "import contrast_kit as ck; print(ck.__file__); print(len(ck.data.recorded('scoreboard')));"
         "print(ck.Encoder.from_pretrained('kit/books-mlm').width)"
@@ -87,7 +96,9 @@ def test_the_installed_package_finds_its_files(built, tmp_path):
     command = [python, "-m", "contrast_kit", "lab", "--only-copy"]
     done = subprocess.run(command, cwd=away, env=env, capture_output=True, text=True)
     copies = {file.name for file in (away / "course").glob("*.ipynb")}
-    assert done.returncode == 0 and copies == {file.name for file in (ROOT / "notebooks").glob("*.ipynb")}
+    assert done.returncode == 0 and copies == {
+        file.name for file in (ROOT / "notebooks").glob("*.ipynb")
+    }
     assert (away / "course" / "glossary.md").is_file()  # the notebooks link to it
 
 
@@ -136,7 +147,10 @@ def test_a_record_that_a_full_disk_cut_is_made_anew(original, tmp_path):
     assert lab.copy_course(mine) == ["00_a.ipynb"]
     (original / "01_b.ipynb").write_text("newer")
     lab.copy_course(mine)
-    assert [(mine / name).read_text() for name in ("00_a.ipynb", "01_b.ipynb")] == ["my notes", "newer"]
+    assert [(mine / name).read_text() for name in ("00_a.ipynb", "01_b.ipynb")] == [
+        "my notes",
+        "newer",
+    ]
 
 
 def test_the_originals_are_opened_as_they_are(original):
@@ -150,7 +164,9 @@ def test_lab_starts_jupyterlab_on_the_copy_without_news(original, tmp_path, monk
     monkeypatch.setattr(
         lab.subprocess,
         "run",
-        lambda command, env, check: calls.append((command, env)) or subprocess.CompletedProcess([], 0),
+        lambda command, env, check: (
+            calls.append((command, env)) or subprocess.CompletedProcess([], 0)
+        ),
     )
     assert main(["lab", "--no-browser"]) == 0
     ((command, env),) = calls
@@ -159,7 +175,9 @@ def test_lab_starts_jupyterlab_on_the_copy_without_news(original, tmp_path, monk
     folder = env["JUPYTER_CONFIG_PATH"].split(os.pathsep)[-1]
     told = json.loads(Path(folder, "labconfig", "default_setting_overrides.json").read_text())
     assert told["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
-    assert told["@jupyterlab/docmanager-extension:plugin"]["defaultViewers"] == {"markdown": "Markdown Preview"}
+    assert told["@jupyterlab/docmanager-extension:plugin"]["defaultViewers"] == {
+        "markdown": "Markdown Preview"
+    }
 
 
 def test_a_folder_that_cannot_be_is_told(tmp_path, capsys):

@@ -20,7 +20,9 @@ SMALL = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, interme
 
 
 def bert(tokenizer):
-    config = BertConfig(vocab_size=len(tokenizer), hidden_dropout_prob=0, attention_probs_dropout_prob=0, **SMALL)
+    config = BertConfig(
+        vocab_size=len(tokenizer), hidden_dropout_prob=0, attention_probs_dropout_prob=0, **SMALL
+    )
     return ck.Encoder(BertForMaskedLM(config), tokenizer)
 
 
@@ -45,7 +47,9 @@ def states_and_gradient(encoder, view):
     real = view["attention_mask"].bool()
     states = encoder(view)[real]
     states.pow(3).sum().backward()
-    return states.detach(), {n: p.grad.clone() for n, p in encoder.named_parameters() if p.grad is not None}
+    return states.detach(), {
+        n: p.grad.clone() for n, p in encoder.named_parameters() if p.grad is not None
+    }
 
 
 @pytest.mark.parametrize("name", ENCODERS)
@@ -53,7 +57,9 @@ def states_and_gradient(encoder, view):
 def test_states_and_gradients_are_those_of_the_padded_batch(name, dtype, limit, tokenizer, batch):
     torch.manual_seed(0)
     encoder, places = ENCODERS[name](tokenizer).to(dtype), torch.arange(batch["input_ids"].shape[1])
-    batch["token_type_ids"] = (places > 3).long().expand_as(batch["input_ids"])  # pairs, to those that read types
+    batch["token_type_ids"] = (
+        (places > 3).long().expand_as(batch["input_ids"])
+    )  # pairs, to those that read types
     padded, expected = states_and_gradient(encoder, batch)
     encoder.use_packing()
     states, ours = states_and_gradient(encoder, batch)
@@ -69,7 +75,9 @@ def test_layers_run_on_real_tokens_only(encoder, batch):
     seen = []
     for module in encoder.model.base_model.encoder.modules():
         if isinstance(module, torch.nn.Linear):
-            module.register_forward_hook(lambda module, inputs, output: seen.append(inputs[0].shape[:2]))
+            module.register_forward_hook(
+                lambda module, inputs, output: seen.append(inputs[0].shape[:2])
+            )
     encoder(batch)
     assert set(seen) == {(1, int(batch["attention_mask"].sum()))}
 

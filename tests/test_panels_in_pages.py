@@ -40,8 +40,12 @@ def javascript(code: str, given: object) -> object:
     """What a function of JavaScript, `given => …`, returns."""
     if NODE is None:
         pytest.skip("Node.js is not installed.")
-    program = f"console.log(JSON.stringify(({code})(JSON.parse(require('fs').readFileSync(0, 'utf8')))))"
-    ran = subprocess.run([NODE, "-e", program], input=json.dumps(given), capture_output=True, text=True)
+    program = (
+        f"console.log(JSON.stringify(({code})(JSON.parse(require('fs').readFileSync(0, 'utf8')))))"
+    )
+    ran = subprocess.run(
+        [NODE, "-e", program], input=json.dumps(given), capture_output=True, text=True
+    )
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)
 
@@ -77,7 +81,10 @@ def same(found: object, expected: object, tolerance: float) -> None:
         for one, other in zip(found, expected, strict=True):
             same(one, other, tolerance)
     elif isinstance(expected, float):
-        assert math.isclose(found, expected, rel_tol=tolerance, abs_tol=tolerance), (found, expected)
+        assert math.isclose(found, expected, rel_tol=tolerance, abs_tol=tolerance), (
+            found,
+            expected,
+        )
     else:
         assert found == expected
 
@@ -118,7 +125,11 @@ def lengths_by_inversion(monkeypatch):
 
     def drawn(weights, count, replacement, generator):
         assert count == 1 and replacement
-        rest, length = torch.rand(1, generator=generator).double().item() * sum(0.8**i for i in range(len(weights))), 0
+        rest, length = (
+            torch.rand(1, generator=generator).double().item()
+            * sum(0.8**i for i in range(len(weights))),
+            0,
+        )
         while length < len(weights) - 1 and rest >= 0.8**length:
             rest, length = rest - 0.8**length, length + 1
         return torch.tensor([length])
@@ -160,13 +171,20 @@ def test_a_page_draws_spans_of_the_lengths_that_python_draws(texts):
     for rows in (found, drawn):
         taken = [[kind in ("mask", "random", "kept") for kind in row] for row in rows]
         hidden.append({sum(row) for row in taken})
-        spans.append(sum(not a and b for row in taken for a, b in zip(row, row[1:], strict=False)) / len(rows))
-    assert hidden[0] == hidden[1] and max(hidden[0]) - min(hidden[0]) == 1  # half of 15, rounded up or down
+        spans.append(
+            sum(not a and b for row in taken for a, b in zip(row, row[1:], strict=False))
+            / len(rows)
+        )
+    assert (
+        hidden[0] == hidden[1] and max(hidden[0]) - min(hidden[0]) == 1
+    )  # half of 15, rounded up or down
     assert abs(spans[0] - spans[1]) < 0.15 and spans[0] > 1.2
 
 
 def test_a_tokenizer_of_another_kind_keeps_its_sentence(texts):
-    panel = ck.explore.mask_explorer(ck.data.train_tokenizer(texts, vocab_size=400, kind="bpe"), texts[0])
+    panel = ck.explore.mask_explorer(
+        ck.data.train_tokenizer(texts, vocab_size=400, kind="bpe"), texts[0]
+    )
     given = _page.exported(panel)
     assert [each["name"] for each in given["controls"] if each["locked"]] == ["sentence"]
     (found,) = in_a_page(panel, [{"p_m": 0.5}])
@@ -193,16 +211,26 @@ def test_weights_on_negatives_are_those_of_python():
 def test_neighbours_on_the_map_are_those_of_python_up_to_half_precision(texts):
     draw = torch.Generator().manual_seed(4)
     spaces = {name: torch.randn(200, 48, generator=draw) for name in ("before", "after")}
-    texts = [text + " " * (i % 3) for i, text in enumerate(texts)]  # a blank at the end is no other sentence
+    texts = [
+        text + " " * (i % 3) for i, text in enumerate(texts)
+    ]  # a blank at the end is no other sentence
     panel = ck.explore.embedding_map(spaces, texts, k=5)
     unlike = "a sentence that is nowhere"
     states = [{"query": text} for text in texts] + [{"query": ""}, {"query": unlike}]
     found = in_a_page(panel, states, "near", "problem")
     for state, page in zip(states[:-1], found, strict=False):
         near = panel.set(**state).view.near
-        assert page["near"].keys() == near.keys() and page["words"] == panel.words() and not page["problem"]
+        assert (
+            page["near"].keys() == near.keys()
+            and page["words"] == panel.words()
+            and not page["problem"]
+        )
         for name in near:
-            same([cosine for _, cosine in page["near"][name]], [cosine for _, cosine in near[name]], 1e-3)
+            same(
+                [cosine for _, cosine in page["near"][name]],
+                [cosine for _, cosine in near[name]],
+                1e-3,
+            )
             clear = [i for i, cosine in near[name] if cosine > near[name][-1][1] + 2e-3]
             assert set(clear) <= {i for i, _ in page["near"][name]}
     assert found[-1]["near"] == {} and "not on the map" in found[-1]["problem"]
@@ -237,10 +265,14 @@ MOVES = {
 @pytest.mark.full
 @pytest.mark.parametrize("name", MOVES)
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1000), ("dark", 390)])
-def test_a_page_lives_without_python_and_without_a_network(name, scheme, width, chromium, tokenizer, texts, tmp_path):
+def test_a_page_lives_without_python_and_without_a_network(
+    name, scheme, width, chromium, tokenizer, texts, tmp_path
+):
     arguments = (tokenizer, texts[0]) if name == "mask_explorer" else ()
     panel = getattr(ck.explore, name)(*arguments)
-    context = chromium.new_context(offline=True, color_scheme=scheme, viewport={"width": width, "height": 800})
+    context = chromium.new_context(
+        offline=True, color_scheme=scheme, viewport={"width": width, "height": 800}
+    )
     page, complaints = context.new_page(), []
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(error.stack))
@@ -254,11 +286,16 @@ def test_a_page_lives_without_python_and_without_a_network(name, scheme, width, 
     jupyter_page.eventually(page, lambda: line.inner_html() != before, "another sentence")
     page.wait_for_timeout(1800 if name == "loss_playground" else 50)  # its path is played
     assert page.locator(".ck-page").screenshot() != picture
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert page.evaluate(
+        "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    )
     ground, ink = (page.evaluate(f"getComputedStyle(document.querySelector('{where}')).{what}")
                    for where, what in (("body", "backgroundColor"), (".ck-panel", "color")))  # fmt: skip
     bright = [sum(map(int, colour[4:-1].split(","))) for colour in (ground, ink)]
-    assert (bright[0] > bright[1] + 300) if scheme == "light" else (bright[1] > bright[0] + 300), (ground, ink)
+    assert (bright[0] > bright[1] + 300) if scheme == "light" else (bright[1] > bright[0] + 300), (
+        ground,
+        ink,
+    )
     assert not complaints, complaints
     context.close()
 
@@ -287,7 +324,9 @@ def test_a_map_and_a_film_live_in_a_page(chromium, texts, trained, tmp_path):
     page.goto(ck.explore.embedding_map(spaces, texts, k=3).to_html(tmp_path / "map.html").as_uri())
     page.locator("input[type=search]").fill(texts[3])
     page.locator("input[type=search]").press("Enter")
-    jupyter_page.eventually(page, lambda: page.locator(".ck-map-lists li").count() == 6, "neighbours in both spaces")
+    jupyter_page.eventually(
+        page, lambda: page.locator(".ck-map-lists li").count() == 6, "neighbours in both spaces"
+    )
     page.goto(trained.to_html(tmp_path / "film.html").as_uri())
     assert "step 12 of 12" in page.locator(".ck-live-status").inner_text()
     # In one go inside the page, so that the film cannot end while a slow machine finds the next button.
@@ -316,7 +355,12 @@ def test_what_is_data_is_text_in_a_page(chromium, texts, tokenizer, tmp_path):
     labels = [f"{EVIL}{i % 2}" for i in range(12)]
     spaces = {f"{name} {EVIL}": torch.randn(12, 4) for name in ("before", "after")}
     film = ck.explore.live_training(
-        {EVIL: ck.objectives.MLM(make_encoder(tokenizer))}, texts, texts=sentences, labels=labels, steps=2, batch_size=8
+        {EVIL: ck.objectives.MLM(make_encoder(tokenizer))},
+        texts,
+        texts=sentences,
+        labels=labels,
+        steps=2,
+        batch_size=8,
     )
     film.start().wait()
     panels = {
@@ -335,9 +379,14 @@ def test_what_is_data_is_text_in_a_page(chromium, texts, tokenizer, tmp_path):
         if name == "map":
             page.locator("input[type=search]").fill(sentences[3])
             page.locator("input[type=search]").press("Enter")
-            jupyter_page.eventually(page, lambda: page.locator(".ck-map-lists li").count() == 6, "neighbours")
+            jupyter_page.eventually(
+                page, lambda: page.locator(".ck-map-lists li").count() == 6, "neighbours"
+            )
         if name != "masks":  # which draws its tokens
-            assert EVIL in page.locator("body").inner_text() or EVIL in page.locator("svg").first.text_content(), name
+            assert (
+                EVIL in page.locator("body").inner_text()
+                or EVIL in page.locator("svg").first.text_content()
+            ), name
         assert page.locator("img").count() == 0 and page.evaluate("window.hurt") is None, name
     assert not complaints, complaints
     context.close()
@@ -349,7 +398,10 @@ def test_a_stored_panel_holds_what_a_website_needs(monkeypatch):
     stored = panel._repr_mimebundle_()[_page.KIND]
     assert json.loads(stored) == _page.exported(panel) and "\n" not in stored
     shown = _page.fragment(stored, "here", still="<p>no script</p>")
-    assert '<div class="ck-page" id="here"><p>no script</p></div>' in shown and shown.count("</script>") == 1
+    assert (
+        '<div class="ck-page" id="here"><p>no script</p></div>' in shown
+        and shown.count("</script>") == 1
+    )
 
 
 def test_what_cannot_live_is_written_as_its_figure(tmp_path):
@@ -365,4 +417,8 @@ def test_what_cannot_live_is_written_as_its_figure(tmp_path):
     with pytest.raises(ValueError, match="Still needs Python to answer"):
         _page.exported(Still())
     text = Still().to_html(tmp_path / "still.html").read_text()
-    assert "data:image/png;base64," in text and "<p>It stands.</p>" in text and "<script>\n(()" not in text
+    assert (
+        "data:image/png;base64," in text
+        and "<p>It stands.</p>" in text
+        and "<script>\n(()" not in text
+    )

@@ -22,9 +22,14 @@ def test_cells_are_as_printed():
     assert (few.loc[(100, "CMLM"), "CoLA"], few.loc[(100, "CMLM"), "CoLA sd"]) == (0.2663, 0.0697)
     assert len(few) == 15
     scl = papers.table("scl", 4).set_index(["n", "method"])
-    assert scl.loc[(20, "CE + SCL"), "QNLI"] - scl.loc[(20, "CE"), "QNLI"] == pytest.approx(10.7)  # the abstract's
+    assert scl.loc[(20, "CE + SCL"), "QNLI"] - scl.loc[(20, "CE"), "QNLI"] == pytest.approx(
+        10.7
+    )  # the abstract's
     coco = papers.table("coco_lm", 1).set_index(["setting", "method"])
-    assert (coco.loc[("base", "COCO-LM"), "MNLI-m"], coco.loc[("base", "COCO-LM"), "MNLI-mm"]) == (88.5, 88.3)
+    assert (coco.loc[("base", "COCO-LM"), "MNLI-m"], coco.loc[("base", "COCO-LM"), "MNLI-mm"]) == (
+        88.5,
+        88.3,
+    )
     assert np.isnan(coco.loc[("base", "BERT"), "MNLI-mm"])
 
 
@@ -52,11 +57,15 @@ def test_capts_average_is_the_mean_of_eight():
 
 def test_scls_averages():
     for _, row in papers.table("scl", 2).iterrows():
-        scores = {name: row[printed] for printed, name in EIGHT.items() if printed in row} | {"mnli": row["MNLI"]}
+        scores = {name: row[printed] for printed, name in EIGHT.items() if printed in row} | {
+            "mnli": row["MNLI"]
+        }
         assert tasks.glue_average(scores, "scl") == pytest.approx(row["Avg"], abs=0.051)
     for _, row in papers.table("scl", 5).iterrows():
         noisy = [row[f"T={t}"] for t in (0.3, 0.5, 0.7, 0.9)]
-        assert np.mean(noisy) == pytest.approx(row["Average"], abs=0.051)  # the original is not in it
+        assert np.mean(noisy) == pytest.approx(
+            row["Average"], abs=0.051
+        )  # the original is not in it
 
 
 def test_printed_training_settings_are_settings_of_training():
@@ -68,7 +77,10 @@ def test_printed_training_settings_are_settings_of_training():
     assert (large.batch_size, large.lr, round(large.warmup * large.steps)) == (8192, 6e-4, 30_000)
     plus = ck.Training(**papers.training("COCO-LM", "base++"))
     assert (plus.steps, plus.clip, round(plus.warmup * plus.steps)) == (1_950_000, 2.0, 10_000)
-    assert papers.training("CMLM", 20)["epochs"] == 200 and papers.training("FT", "20")["epochs"] == 350
+    assert (
+        papers.training("CMLM", 20)["epochs"] == 200
+        and papers.training("FT", "20")["epochs"] == 350
+    )
     assert "epochs" not in papers.training("SCL", "few-shot")  # not printed
 
 

@@ -111,7 +111,10 @@ def test_coco_lms_table_6(column, name):
         printed["Peak Learning Rate"],
         printed["Batch Size"],
     )
-    assert round(plan.warmup * plan.steps) == printed["Warm-Up Steps"] and plan.max_length == printed["Sequence Length"]
+    assert (
+        round(plan.warmup * plan.steps) == printed["Warm-Up Steps"]
+        and plan.max_length == printed["Sequence Length"]
+    )
     assert (plan.eps, plan.betas) == (printed["Adam ε"], printed["Adam (β1, β2)"])
     assert (plan.clip, plan.weight_decay) == (printed["Clip Norm"], printed["Weight Decay"])
     model = papers.coco_lm_model(name)
@@ -123,8 +126,15 @@ def fine_tuning_agrees(training: dict, printed: dict) -> None:
     assert training["decay"] == printed["Learning Rate Decay"]
     assert training["max_length"] == printed["Sequence Length"]
     assert (training["eps"], training["betas"]) == (printed["Adam ε"], printed["Adam (β1, β2)"])
-    assert (training["clip"], training["weight_decay"]) == (printed["Clip Norm"], printed["Weight Decay"])
-    assert ck.objectives.FineTune.Config().dropout == ck.objectives.Span.Config().dropout == printed["Dropout"]
+    assert (training["clip"], training["weight_decay"]) == (
+        printed["Clip Norm"],
+        printed["Weight Decay"],
+    )
+    assert (
+        ck.objectives.FineTune.Config().dropout
+        == ck.objectives.Span.Config().dropout
+        == printed["Dropout"]
+    )
 
 
 def as_grid(printed: dict, model: str) -> dict:
@@ -143,7 +153,9 @@ def as_grid(printed: dict, model: str) -> dict:
 @pytest.mark.parametrize("model", ["base", "large++"])
 def test_coco_lms_tables_7_and_8(model):
     plan = {"base": protocols.COCO_LM, "large++": protocols.COCO_LM_LARGE}[model]
-    for column, tasks_of in enumerate((("cola", "rte", "mrpc", "stsb"), ("mnli", "qqp", "qnli", "sst2"))):
+    for column, tasks_of in enumerate(
+        (("cola", "rte", "mrpc", "stsb"), ("mnli", "qqp", "qnli", "sst2"))
+    ):
         printed = read(COCO_LM_7, column)
         fine_tuning_agrees(plan.training(None), printed)
         for task in tasks_of:
@@ -153,7 +165,11 @@ def test_coco_lms_tables_7_and_8(model):
     assert plan.grid_for("squad") == as_grid(printed, model)
     for task in ("cola", "mnli"):  # the protocol's own point lies on the grid that it stands for
         own, grid = plan.training(None), plan.grid_for(task)
-        assert own["lr"] in grid["lr"] and own["epochs"] in grid["epochs"] and own["batch_size"] in grid["batch_size"]
+        assert (
+            own["lr"] in grid["lr"]
+            and own["epochs"] in grid["epochs"]
+            and own["batch_size"] in grid["batch_size"]
+        )
 
 
 @pytest.mark.parametrize(("column", "name"), list(enumerate(("small", "large"))))
@@ -162,14 +178,21 @@ def test_capts_table_4(column, name):
     assert (plan.steps, plan.lr) == (printed["Max Steps"], printed["Peak Learning Rate"])
     assert plan.batch_size == power_of_two(printed["Batch Size"])
     assert round(plan.warmup * plan.steps) == printed["Warmup Steps"]
-    assert (plan.decay, plan.weight_decay) == (printed["Learning Rate Decay"], printed["Weight Decay"])
+    assert (plan.decay, plan.weight_decay) == (
+        printed["Learning Rate Decay"],
+        printed["Weight Decay"],
+    )
     assert (plan.eps, plan.betas) == (printed["Adam ε"], (printed["Adam β1"], printed["Adam β2"]))
     assert CAPT.paper(name).inner == printed["Aggregation layer inner hidden size"]
     from contrast_kit.encoder.build import SHAPES
 
     shape = SHAPES[name]
-    layers, heads, width = (shape[key] for key in ("num_hidden_layers", "num_attention_heads", "hidden_size"))
-    assert (layers, heads, width) == tuple(printed[n] for n in ("Number of Layers", "Attention heads", "Hidden size"))
+    layers, heads, width = (
+        shape[key] for key in ("num_hidden_layers", "num_attention_heads", "hidden_size")
+    )
+    assert (layers, heads, width) == tuple(
+        printed[n] for n in ("Number of Layers", "Attention heads", "Hidden size")
+    )
 
 
 # The command line at the papers' scales
@@ -195,12 +218,23 @@ def test_the_scales_of_the_papers_train_by_print_or_say_whose_value_it_is(method
 def test_the_scales_of_the_papers_in_numbers():
     """The examples that a reader would look up, spelled out."""
     coco = recipes.recipe("coco-lm", "large")
-    assert (coco.training["steps"], coco.training["lr"], coco.config["auxiliary_layers"]) == (1_950_000, 1e-4, 6)
-    assert round(coco.training["warmup"] * coco.training["steps"]) == 10_000 and coco.vocab_size == 64_000
+    assert (coco.training["steps"], coco.training["lr"], coco.config["auxiliary_layers"]) == (
+        1_950_000,
+        1e-4,
+        6,
+    )
+    assert (
+        round(coco.training["warmup"] * coco.training["steps"]) == 10_000
+        and coco.vocab_size == 64_000
+    )
     positions = coco.encoder["relative_positions"]
     assert (positions.buckets, positions.max_distance) == (128, 256) and coco.ours == ""
     base = recipes.recipe("coco-lm", "base")
-    assert (base.training["steps"], base.training["clip"], base.vocab_size) == (125_000, 2.0, 32_768)
+    assert (base.training["steps"], base.training["clip"], base.vocab_size) == (
+        125_000,
+        2.0,
+        32_768,
+    )
     assert COCOLM.paper("base") == COCOLM.Config(**base.config)
     assert COCOLM.paper("large++") == COCOLM.Config(**coco.config)
     for method in ("cmlm", "cssl"):
@@ -208,21 +242,37 @@ def test_the_scales_of_the_papers_in_numbers():
         assert (cmlm["lr"], cmlm["batch_size"], cmlm["epochs"], cmlm["warmup"]) == (3e-5, 8, 3, 0.0)
     capt = recipes.recipe("capt", "large")
     assert CAPT.paper("large") == CAPT.Config(**capt.config) and capt.config["reduction"] == "sum"
-    assert (capt.training["batch_size"], capt.training["lr"], capt.training["clip"]) == (8192, 6e-4, None)
+    assert (capt.training["batch_size"], capt.training["lr"], capt.training["clip"]) == (
+        8192,
+        6e-4,
+        None,
+    )
     scl = recipes.recipe("scl", "large")
-    assert (scl.training["batch_size"], scl.training["lr"]) == (16, 1e-5) and "epochs (RoBERTa's)" in scl.ours
+    assert (scl.training["batch_size"], scl.training["lr"]) == (
+        16,
+        1e-5,
+    ) and "epochs (RoBERTa's)" in scl.ours
     assert scl.training["epochs"] == 10
     simcse = recipes.recipe("simcse", "base").training
     assert (simcse["batch_size"], simcse["steps"], simcse["lr"]) == (2048, 125_000, 5e-4)
-    assert (recipes.recipe("fine-tune", "base").training["lr"], recipes.recipe("mlm", "base").ours) == (3e-5, "")
-    assert "small" in recipes.recipe("capt", "base").ours and "base" in recipes.recipe("cmlm", "large").ours
+    assert (
+        recipes.recipe("fine-tune", "base").training["lr"],
+        recipes.recipe("mlm", "base").ours,
+    ) == (3e-5, "")
+    assert (
+        "small" in recipes.recipe("capt", "base").ours
+        and "base" in recipes.recipe("cmlm", "large").ours
+    )
 
 
 def test_steps_on_the_command_line_replace_a_recipes_epochs():
     asked = train.parse(["cmlm", "--scale", "base", "--steps", "7"]).training
     assert ck.Training.of(asked).steps == 7 and asked["epochs"] is None
     assert ck.Training.of(train.parse(["cmlm", "--scale", "base"]).training).epochs == 3
-    assert ck.Training.of(train.parse(["coco-lm", "--scale", "base", "--epochs", "2"]).training).steps is None
+    assert (
+        ck.Training.of(train.parse(["coco-lm", "--scale", "base", "--epochs", "2"]).training).steps
+        is None
+    )
 
 
 # The papers' texts, where they are at hand
@@ -249,7 +299,14 @@ def test_the_transcribed_numbers_stand_in_the_papers(paper):
     for table in PRINTED[paper]:
         for line in table.strip().splitlines():
             name, *cells = (cell.strip() for cell in line.split("|"))
-            name = name.partition(",")[0].replace("β1", "").replace("β2", "").split("(")[0].split(" ε")[0].strip()
+            name = (
+                name.partition(",")[0]
+                .replace("β1", "")
+                .replace("β2", "")
+                .split("(")[0]
+                .split(" ε")[0]
+                .strip()
+            )
             assert name in text, name
             for cell in cells:
                 assert cell in text, (name, cell)
@@ -262,14 +319,22 @@ def test_every_row_of_the_tables_stands_in_the_paper(paper):
     """As the file has it, but for MNLI's two columns, which COCO-LM prints as one."""
     text = text_of(paper)
     text = re.sub(r" ?\((\d+\.\d+)\)", r"±\1", re.sub("[—–]", "-", text.replace("’", "'")))
-    for number in papers.available()[paper].keys() - ({1} if paper == "scl" else set()):  # sizes, in other units there
+    for number in papers.available()[paper].keys() - (
+        {1} if paper == "scl" else set()
+    ):  # sizes, in other units there
         ends = []
-        for row in pd.read_csv(shipped("papers") / f"{paper}_{number}.csv", dtype=str).fillna("-").to_dict("records"):
+        for row in (
+            pd.read_csv(shipped("papers") / f"{paper}_{number}.csv", dtype=str)
+            .fillna("-")
+            .to_dict("records")
+        ):
             keys = [row.pop(key) for key in list(row) if key in papers.KEYS]
             if paper == "coco_lm" and number < 4:
                 row = {"MNLI": f"{row.pop('MNLI-m')}/{row.pop('MNLI-mm')}", **row}
             between = rf"(?:.{{0,25}} )?{f'(?:{keys[0]} )?' if keys[0].isdigit() else ''}"
-            found = re.search(rf"{re.escape(keys[-1])} {between}{re.escape(' '.join(row.values()))}", text)
+            found = re.search(
+                rf"{re.escape(keys[-1])} {between}{re.escape(' '.join(row.values()))}", text
+            )
             assert found, (number, row)
             ends.append(found.end())
         assert ends == sorted(ends), number

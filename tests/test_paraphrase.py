@@ -42,7 +42,9 @@ def test_meaning_is_lost_as_the_temperature_rises(reviews):
     kept = {}
     for T in (0.0, 0.3, 0.5, 0.7, 0.9):
         again = Toyshop()(reviews, temperature=T)
-        kept[T] = sum(same_meaning(a, b) for a, b in zip(reviews, again, strict=True)) / len(reviews)
+        kept[T] = sum(same_meaning(a, b) for a, b in zip(reviews, again, strict=True)) / len(
+            reviews
+        )
     assert kept[0.0] == 1 and kept[0.3] > 0.8 and kept[0.9] < 0.25
     assert list(kept.values()) == sorted(kept.values(), reverse=True)
 
@@ -120,10 +122,16 @@ def tiny_marian(folder, source, target, seed):
     from transformers import MarianConfig, MarianMTModel, PreTrainedTokenizerFast
 
     pieces = ["</s>", "<pad>", "<unk>", *source, *target]
-    words = Tokenizer(models.WordLevel({piece: i for i, piece in enumerate(pieces)}, unk_token="<unk>"))
+    words = Tokenizer(
+        models.WordLevel({piece: i for i, piece in enumerate(pieces)}, unk_token="<unk>")
+    )
     words.pre_tokenizer = pre_tokenizers.Whitespace()
-    words.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 0)])
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=words, eos_token="</s>", pad_token="<pad>", unk_token="<unk>")
+    words.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", 0)]
+    )
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=words, eos_token="</s>", pad_token="<pad>", unk_token="<unk>"
+    )
     torch.manual_seed(seed)
     model = MarianMTModel(
         MarianConfig(
@@ -183,7 +191,9 @@ def test_a_marian_translates_there_and_back(back_translation):
 def test_a_marian_s_temperature_is_noise_and_its_seed_decides(back_translation):
     right = {}
     for T in (0.2, 5.0):
-        again = [text for seed in range(4) for text in back_translation(TEXTS, temperature=T, seed=seed)]
+        again = [
+            text for seed in range(4) for text in back_translation(TEXTS, temperature=T, seed=seed)
+        ]
         right[T] = sum(a == b for a, b in zip(again, TEXTS * 4, strict=True))
     assert right[0.2] > 12 > 3 > right[5.0]
     before = torch.get_rng_state()
@@ -202,7 +212,9 @@ def test_two_wordings_that_are_one_are_not_passed_over_in_silence(tmp_path):
 
 
 def corpus(n=2_500):
-    return [row["text"] for row, _ in zip(ck.data.load("toyshop/text")["train"], range(n), strict=False)]
+    return [
+        row["text"] for row, _ in zip(ck.data.load("toyshop/text")["train"], range(n), strict=False)
+    ]
 
 
 @pytest.mark.full
@@ -213,7 +225,11 @@ def test_mistakes_are_as_frequent_as_the_temperature_says_in_any_text(temperatur
     wrong = whole = 0
     for text, again in zip(texts, Toyshop()(texts, temperature=temperature), strict=True):
         meant, said = wordings.meanings(text), wordings.meanings(again)
-        known = [group for group in meant if isinstance(group, tuple) and len(phrases.alike[group[0]]) > 1]
+        known = [
+            group
+            for group in meant
+            if isinstance(group, tuple) and len(phrases.alike[group[0]]) > 1
+        ]
         whole += sum(meant[group] for group in known)
         wrong += sum((meant - said)[group] for group in known)
     chance = math.exp(-1 / temperature)
@@ -252,4 +268,8 @@ def test_the_example_paraphrases_by_way_of_two_languages(tmp_path, monkeypatch, 
     assert len(capsys.readouterr().out.splitlines()) == 6
     say, texts = names["Apertium"](), ["The film is slow.", "A kite\n\nflies.", "nothing"]
     assert say(texts) == say(texts, seed=2) == ["The movie is slow.", "A kite flies.", "nothing"]
-    assert say(texts, seed=1) == ["The picture is slow.", "A kite flies.", "nothing"]  # said nothing: as it was
+    assert say(texts, seed=1) == [
+        "The picture is slow.",
+        "A kite flies.",
+        "nothing",
+    ]  # said nothing: as it was

@@ -14,7 +14,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:SimCSE's only noise")
 
 def kept_by_a_step(objective, batch, chunk_size):
     with most_kept(objective) as kept:
-        parts, _ = gradient(objective, [batch], torch.Generator().manual_seed(0), chunk_size=chunk_size)
+        parts, _ = gradient(
+            objective, [batch], torch.Generator().manual_seed(0), chunk_size=chunk_size
+        )
     return kept.most, parts
 
 
@@ -65,10 +67,14 @@ def test_what_is_kept_is_counted_once_and_without_parameters():
 
 def test_the_state_is_weights_gradients_and_two_moments(encoder, texts):
     objective = ck.objectives.MLM(encoder)
-    frozen = next(objective.parameters()).requires_grad_(False).numel()  # has none of the last three
+    frozen = (
+        next(objective.parameters()).requires_grad_(False).numel()
+    )  # has none of the last three
     expected = 16 * sum(p.numel() for p in objective.parameters()) - 12 * frozen
     plan = ck.plan(objective, texts, batch_size=4, steps=1)
-    assert plan.state_bytes == expected + sum(b.numel() * b.element_size() for b in objective.buffers())
+    assert plan.state_bytes == expected + sum(
+        b.numel() * b.element_size() for b in objective.buffers()
+    )
 
 
 def test_a_plan_changes_nothing(tokenizer, texts):

@@ -25,15 +25,21 @@ COSINES = RNG.uniform(-1, 1, size=(2, 3))
 EVERY_PICTURE = {
     "mask_heatmap": lambda: plots.mask_heatmap(None, [[0, 1, 0], [1, 0, 0]]),
     "loss_curves": lambda: plots.loss_curves({"MLM": TABLE, "CMLM": TABLE}),
-    "cosine_histograms": lambda: plots.cosine_histograms({"a": (SIMILAR, RANDOM), "b": (RANDOM, RANDOM)}),
+    "cosine_histograms": lambda: plots.cosine_histograms(
+        {"a": (SIMILAR, RANDOM), "b": (RANDOM, RANDOM)}
+    ),
     "embedding_map": lambda: plots.embedding_map({"a": VECTORS, "b": -VECTORS}, LABELS, "pca"),
     "similarity_matrix": lambda: plots.similarity_matrix({"x": COSINES}, {"x": ROLES}),
     "roles": lambda: plots.similarity_matrix(None, ROLES),
     "circle": lambda: plots.circle({"before": VECTORS[:, :2], "after": VECTORS[:, 2:4]}, LABELS),
     "bars_with_errors": lambda: plots.bars_with_errors(SCORES, "accuracy"),
-    "lines_with_errors": lambda: plots.lines_with_errors({"a": {0: [1.0, 2.0], 1: 3.0}}, "share masked"),
+    "lines_with_errors": lambda: plots.lines_with_errors(
+        {"a": {0: [1.0, 2.0], 1: 3.0}}, "share masked"
+    ),
     "alignment_uniformity_plane": lambda: plots.alignment_uniformity_plane({"MLM": (0.3, -1)}),
-    "plane": lambda: plots.plane({"MLM": (0.2, 0.9), "CMLM": [(0.1, 0.2), (0.3, 0.4)]}, "meaning", "grammar"),
+    "plane": lambda: plots.plane(
+        {"MLM": (0.2, 0.9), "CMLM": [(0.1, 0.2), (0.3, 0.4)]}, "meaning", "grammar"
+    ),
 }
 
 
@@ -124,7 +130,9 @@ def test_curves_hold_the_raw_values_and_their_centred_mean():
     np.testing.assert_array_equal(raw.get_xydata(), TABLE[["step", "mlm"]])
     expected = TABLE["mlm"].rolling(5, center=True, min_periods=1).mean()
     np.testing.assert_allclose(smooth.get_ydata(), expected, atol=1e-12)
-    assert lines(contrast, "raw")[0].get_color() == lines(mlm, "raw")[1].get_color()  # one colour a run
+    assert (
+        lines(contrast, "raw")[0].get_color() == lines(mlm, "raw")[1].get_color()
+    )  # one colour a run
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["MLM", "CMLM"]
 
 
@@ -142,7 +150,9 @@ def test_curves_skip_steps_without_a_value_and_draw_levels():
 
 
 def test_histograms_have_area_one_share_the_axis_and_mark_the_means():
-    figure = plots.cosine_histograms({"a": (SIMILAR, RANDOM), "b": (torch.tensor(SIMILAR), RANDOM[:100])})
+    figure = plots.cosine_histograms(
+        {"a": (SIMILAR, RANDOM), "b": (torch.tensor(SIMILAR), RANDOM[:100])}
+    )
     left, right = figure.axes
     assert left.get_xlim() == right.get_xlim()
     for axes, random in ((left, RANDOM), (right, RANDOM[:100])):
@@ -164,7 +174,9 @@ def test_the_density_is_a_kernel_density_that_ends_where_cosines_end():
     np.testing.assert_allclose(height, gaussian_kde(inner, factor)(grid), atol=0.03)
     for cosines in (SIMILAR, RANDOM, np.ones(10), np.array([0.3])):
         grid, height = density(np.asarray(cosines), -1, 1, points=4001)
-        assert np.trapezoid(height, grid) == pytest.approx(1, abs=1e-3)  # nothing leaks over the ends
+        assert np.trapezoid(height, grid) == pytest.approx(
+            1, abs=1e-3
+        )  # nothing leaks over the ends
 
 
 # --- maps ---
@@ -175,7 +187,9 @@ def test_the_same_seed_gives_the_same_coordinates(method):
     first = plots.project(VECTORS, method, seed=1, perplexity=5)
     assert first.shape == (40, 2)
     np.testing.assert_array_equal(first, plots.project(VECTORS, method, seed=1, perplexity=5))
-    np.testing.assert_array_equal(first, plots.project(torch.tensor(VECTORS), method, seed=1, perplexity=5))
+    np.testing.assert_array_equal(
+        first, plots.project(torch.tensor(VECTORS), method, seed=1, perplexity=5)
+    )
 
 
 def test_pca_is_the_projection_of_largest_variance_and_ignores_lengths():
@@ -213,7 +227,9 @@ def test_maps_from_several_random_starts_differ_though_each_is_repeatable():
 
 
 def test_pairs_are_joined_and_a_large_set_is_sampled_alike_in_all_panels():
-    figure = plots.embedding_map({"a": VECTORS, "b": VECTORS}, method="pca", pairs=[[0, 1], [4, 9]], max_points=25)
+    figure = plots.embedding_map(
+        {"a": VECTORS, "b": VECTORS}, method="pca", pairs=[[0, 1], [4, 9]], max_points=25
+    )
     at = plots.project(VECTORS, "pca")
     assert len(at) == 40
     left, right = (axes.collections[0].get_offsets() for axes in figure.axes)
@@ -242,7 +258,9 @@ def test_a_matrix_shows_its_numbers_and_frames_its_positives():
 
 def test_points_lie_on_the_circle_and_forces_share_a_scale():
     points, forces = np.array([[3.0, 0.0], [0.0, 0.2]]), np.array([[0.0, 4.0], [1.0, 0.0]])
-    figure = plots.circle({"a": points, "b": points}, forces={"a": forces, "b": forces / 2}, pairs=[[0, 1]])
+    figure = plots.circle(
+        {"a": points, "b": points}, forces={"a": forces, "b": forces / 2}, pairs=[[0, 1]]
+    )
     for axes, factor in zip(figure.axes, (1, 0.5), strict=True):
         dots, arrows = axes.collections
         np.testing.assert_allclose(dots.get_offsets(), [[1, 0], [0, 1]])
@@ -256,17 +274,25 @@ def test_bars_show_mean_deviation_and_every_seed():
     ends = [patch.get_x() + patch.get_width() for patch in axes.patches]
     assert ends == pytest.approx([0.72, 0.80, 0.75])
     assert {patch.get_x() for patch in axes.patches} == {0.5}
-    seeds = [sorted(dots.get_offsets()[:, 0]) for dots in axes.collections if len(dots.get_offsets())]
+    seeds = [
+        sorted(dots.get_offsets()[:, 0]) for dots in axes.collections if len(dots.get_offsets())
+    ]
     assert [0.7, 0.72, 0.74] in [pytest.approx(s) for s in seeds]
     assert [0.75] not in seeds  # a single number is its bar
-    spans = [c.lines[2][0].get_segments()[0][:, 0] for c in axes.containers if hasattr(c, "has_xerr")]
-    np.testing.assert_allclose(spans, [[0.70, 0.74], [0.79, 0.81]])  # ± one sd, none for a single seed
+    spans = [
+        c.lines[2][0].get_segments()[0][:, 0] for c in axes.containers if hasattr(c, "has_xerr")
+    ]
+    np.testing.assert_allclose(
+        spans, [[0.70, 0.74], [0.79, 0.81]]
+    )  # ± one sd, none for a single seed
     assert [t.get_text() for t in axes.texts] == ["0.720 ± 0.020", "0.800 ± 0.010", "0.750"]
     assert [t.get_text() for t in axes.get_yticklabels()] == ["MLM", "CMLM", "SimCSE"]
 
 
 def test_the_plane_has_a_mark_a_seed_and_one_for_the_mean():
-    figure = plots.alignment_uniformity_plane({"MLM": (0.3, -1.0), "CMLM": torch.tensor([[0.1, -2.0], [0.3, -3.0]])})
+    figure = plots.alignment_uniformity_plane(
+        {"MLM": (0.3, -1.0), "CMLM": torch.tensor([[0.1, -2.0], [0.3, -3.0]])}
+    )
     mlm, seeds, mean = figure.axes[0].collections
     np.testing.assert_allclose(mlm.get_offsets(), [[-1.0, 0.3]])
     np.testing.assert_allclose(seeds.get_offsets(), [[-2.0, 0.1], [-3.0, 0.3]])
@@ -300,7 +326,10 @@ NAN = [[float("nan"), 1.0], [1.0, 0.0]]
         (lambda: plots.tiles(np.triu(np.ones((3, 3))), 1), "symmetric"),
         (lambda: plots.mask_heatmap([["a"]], [["lost"]]), "no kind of token 'lost'"),
         (lambda: plots.project(VECTORS, "lda"), "no method 'lda'"),
-        (lambda: plots.animation({"a": VECTORS, "b": VECTORS}, measures={"x": [1.0]}), "each of the 2 frames"),
+        (
+            lambda: plots.animation({"a": VECTORS, "b": VECTORS}, measures={"x": [1.0]}),
+            "each of the 2 frames",
+        ),
         (lambda: plots.negative_weights([0.1], 0.0, 0.5), "temperature"),
     ],
 )

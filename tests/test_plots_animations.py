@@ -17,7 +17,9 @@ FRAMES = {f"step {10 * k}": BASE + 0.4 * k * DRIFT for k in range(6)}
 CIRCLE = {name: x[:, :2] for name, x in FRAMES.items()}
 LABELS = ["visit", "stock", "opinion"] * 10
 MEASURES = {"alignment": np.linspace(1, 0, 6), "uniformity": torch.linspace(-1, -2, 6)}
-CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
+)
 
 
 def film(**kw):
@@ -124,14 +126,20 @@ def test_the_player_plays_pauses_and_slides_in_a_browser(tmp_path):
         page.on("console", lambda message: problems.append(message.text))
         page.on("pageerror", lambda error: problems.append(error.stack))
         page.goto(page_file.as_uri())
-        canvas, button, slider = page.locator("canvas"), page.locator("button"), page.locator("input")
+        canvas, button, slider = (
+            page.locator("canvas"),
+            page.locator("button"),
+            page.locator("input"),
+        )
         assert canvas.get_attribute("aria-label") == "animation, step 0"
         first = canvas.screenshot()
         page.evaluate("document.addEventListener('keydown', () => { window.escaped = true; })")
         slider.focus()
         page.keyboard.press("ArrowRight")
         assert canvas.get_attribute("aria-label") == "animation, step 10"
-        assert not page.evaluate("window.escaped"), "the notebook around it never sees the arrow keys"
+        assert not page.evaluate("window.escaped"), (
+            "the notebook around it never sees the arrow keys"
+        )
         assert canvas.screenshot() != first
         button.click()
         assert "pause" in button.inner_text()

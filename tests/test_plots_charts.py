@@ -12,7 +12,9 @@ from contrast_kit.plots.intervals import UNCLEAR, pooled_interval
 
 
 def test_means_errors_and_seeds_stand_where_they_belong():
-    figure = plots.lines_with_errors({"a": {0: [1.0, 3.0], 1: [2.0, 2.0]}, "b": {0: [5.0, 5.0]}}, "noise", "moved")
+    figure = plots.lines_with_errors(
+        {"a": {0: [1.0, 3.0], 1: [2.0, 2.0]}, "b": {0: [5.0, 5.0]}}, "noise", "moved"
+    )
     panel = figure.axes[0]
     means, spread = panel.containers[0].lines[0], panel.containers[0].lines[2][0]
     assert means.get_ydata().tolist() == [2.0, 2.0]
@@ -41,7 +43,9 @@ def test_estimates_and_ends_stand_where_they_belong_in_the_colour_of_their_side(
     for row, (container, three) in enumerate(zip(panel.containers, ROWS.values(), strict=True)):
         dot, _, (line,) = container.lines
         assert dot.get_xydata().tolist() == [[three[0], row]]
-        assert line.get_segments()[0].ravel().tolist() == pytest.approx([three[1], row, three[2], row])
+        assert line.get_segments()[0].ravel().tolist() == pytest.approx(
+            [three[1], row, three[2], row]
+        )
     colours = [to_hex(container.lines[0].get_color()) for container in panel.containers]
     assert colours == [plots.PALETTE[0].lower(), plots.PALETTE[3].lower(), UNCLEAR]
     assert [text.get_text() for text in panel.get_yticklabels()] == list(ROWS)
@@ -80,11 +84,17 @@ FATES = {"seen": 0.72, "in one": 0.26, "lost": 0.02}
 
 
 def test_parts_lie_end_to_end_and_small_ones_have_no_number():
-    figure = plots.shares({"small": FATES, "large": {"seen": 0.1, "in one": 0.4, "lost": 0.5}}, "share of words")
+    figure = plots.shares(
+        {"small": FATES, "large": {"seen": 0.1, "in one": 0.4, "lost": 0.5}}, "share of words"
+    )
     axes = figure.axes[0]
     bars = sorted((bar.get_y() > 0, bar.get_x(), bar.get_width()) for bar in axes.patches)
-    np.testing.assert_allclose([bar[1:] for bar in bars[:3]], [(0, 0.72), (0.72, 0.26), (0.98, 0.02)], atol=1e-12)
-    np.testing.assert_allclose([bar[1:] for bar in bars[3:]], [(0, 0.1), (0.1, 0.4), (0.5, 0.5)], atol=1e-12)
+    np.testing.assert_allclose(
+        [bar[1:] for bar in bars[:3]], [(0, 0.72), (0.72, 0.26), (0.98, 0.02)], atol=1e-12
+    )
+    np.testing.assert_allclose(
+        [bar[1:] for bar in bars[3:]], [(0, 0.1), (0.1, 0.4), (0.5, 0.5)], atol=1e-12
+    )
     assert {text.get_text() for text in axes.texts} == {"72 %", "26 %", "10 %", "40 %", "50 %", ""}
     assert [text.get_text() for text in figure.legends[0].get_texts()] == list(FATES)
 
@@ -92,7 +102,10 @@ def test_parts_lie_end_to_end_and_small_ones_have_no_number():
 def test_every_tile_is_numbered_and_the_lower_ones_name_their_mirror():
     scores = torch.randn(7, 7)
     panel = plots.tiles(scores + scores.T, side=3).axes[0]
-    places = {(round(text.get_position()[1]), round(text.get_position()[0])): text.get_text() for text in panel.texts}
+    places = {
+        (round(text.get_position()[1]), round(text.get_position()[0])): text.get_text()
+        for text in panel.texts
+    }
     assert places == {
         (1, 1): "1", (1, 4): "2", (1, 6): "3",
         (4, 1): "2, mirrored", (4, 4): "4", (4, 6): "5",
@@ -112,7 +125,9 @@ def test_a_shelf_has_a_box_and_a_name_for_each_toy():
     assert [text.get_text() for text in panel.texts] == [toy.good for toy in scene.toys]
     for frame, (x1, y1, x2, y2) in zip(panel.patches, boxes * 96, strict=True):
         assert frame.get_xy() == pytest.approx((x1, y1), abs=1e-4)
-        assert (frame.get_width(), frame.get_height()) == pytest.approx((x2 - x1, y2 - y1), abs=1e-4)
+        assert (frame.get_width(), frame.get_height()) == pytest.approx(
+            (x2 - x1, y2 - y1), abs=1e-4
+        )
 
 
 def test_attention_lights_the_region_that_a_word_looks_at():
@@ -120,7 +135,9 @@ def test_attention_lights_the_region_that_a_word_looks_at():
     figure = plots.attention(black, BOXES, [[0.8, 0.0], [0.3, 0.3]], ["drum", "the"])
     first, second = figure.axes[:2]
     parts = [image.get_array().mean() for image in first.images[1:]]
-    assert parts[0] == pytest.approx(0) and parts[1] == pytest.approx(0.65), "bright where it looks, pale elsewhere"
+    assert parts[0] == pytest.approx(0) and parts[1] == pytest.approx(0.65), (
+        "bright where it looks, pale elsewhere"
+    )
     widths = [frame.get_linewidth() for frame in first.patches]
     assert widths[0] > widths[1] and len({frame.get_linewidth() for frame in second.patches}) == 1
     assert [panel.get_title() for panel in figure.axes] == ["drum, to 0.80", "the, to 0.30"]

@@ -17,10 +17,21 @@ SVG = "{http://www.w3.org/2000/svg}"
 def test_each_is_a_picture_that_needs_nothing_and_says_its_content(name, tmp_path):
     drawing = ck.plots.schematic(name)
     root = ElementTree.fromstring(drawing._repr_html_())
-    assert root.tag == f"{SVG}svg" and root.get("role") == "img" and root.get("aria-label") == drawing.alt
-    assert root.find(f"{SVG}title").text == drawing.title and repr(drawing) == f"{drawing.title}: {drawing.alt}"
+    assert (
+        root.tag == f"{SVG}svg"
+        and root.get("role") == "img"
+        and root.get("aria-label") == drawing.alt
+    )
+    assert (
+        root.find(f"{SVG}title").text == drawing.title
+        and repr(drawing) == f"{drawing.title}: {drawing.alt}"
+    )
     assert "<script" not in drawing.svg and drawing.svg.count("://") == 1  # the name of the format
-    assert "currentColor" in drawing.svg and "#000" not in drawing.svg and "prefers-color-scheme:dark" in drawing.svg
+    assert (
+        "currentColor" in drawing.svg
+        and "#000" not in drawing.svg
+        and "prefers-color-scheme:dark" in drawing.svg
+    )
     assert len(drawing.alt) > 100 and drawing.alt.endswith(".")
     assert drawing.save(tmp_path / "a.svg").read_text("utf-8") == drawing.svg
 
@@ -36,7 +47,9 @@ def test_every_method_that_pre_trains_is_drawn():
 def matrix(name):
     """The signs of the matrix in a drawing, row by row: the words that stand in its cells."""
     root = ElementTree.fromstring(ck.plots.schematic(name).svg)
-    squares = [each for each in root.iter(f"{SVG}rect") if each.get("width") == each.get("height") == "17"]
+    squares = [
+        each for each in root.iter(f"{SVG}rect") if each.get("width") == each.get("height") == "17"
+    ]
     cells = sorted((float(each.get("y")), float(each.get("x"))) for each in squares)
     signs = {}
     for text in root.iter(f"{SVG}text"):
@@ -53,7 +66,9 @@ def roles_of(loss, rows, columns):
     for i in range(rows):
         similarity = torch.zeros(rows, columns, requires_grad=True)
         (slope,) = torch.autograd.grad(loss(similarity, i), similarity)
-        told.append("".join("+" if s < -1e-6 else "-" if s > 1e-6 else "." for s in slope[i].tolist()))
+        told.append(
+            "".join("+" if s < -1e-6 else "-" if s > 1e-6 else "." for s in slope[i].tolist())
+        )
     return told
 
 
@@ -64,7 +79,9 @@ def term(loss, n, **kw):
         candidates = similarity.shape[1]
         basis = torch.eye(candidates + 1, dtype=torch.float64)
         row = 0.1 * similarity[i].double()
-        anchor = torch.cat([row, (1 - (row**2).sum()).sqrt()[None]])  # length 1; its product with basis j is row j
+        anchor = torch.cat(
+            [row, (1 - (row**2).sum()).sqrt()[None]]
+        )  # length 1; its product with basis j is row j
         return loss(anchor, basis[:candidates], i, **kw)
 
     return of
@@ -79,7 +96,9 @@ def test_one_direction_has_the_other_texts_second_views():
     assert roles_of(term(info_nce, 4), 4, 4) == matrix("cmlm") == matrix("simcse") == matrix("cssl")
 
 
-@pytest.mark.parametrize(("name", "n", "queue"), [("coco-lm", 3, 0), ("capt", 2, 3), ("capt-pairs", 2, 3)])
+@pytest.mark.parametrize(
+    ("name", "n", "queue"), [("coco-lm", 3, 0), ("capt", 2, 3), ("capt-pairs", 2, 3)]
+)
 def test_both_ways_has_everyone_else_and_the_queue(name, n, queue):
     """The gradient of an anchor's own term, from the library, along each candidate."""
     width = 16
@@ -89,10 +108,15 @@ def test_both_ways_has_everyone_else_and_the_queue(name, n, queue):
     told = []
     for first, second, order in ((a, b, list(range(2 * n))), (b, a, [*range(n, 2 * n), *range(n)])):
         slope = ck.losses.nt_xent_anchor_gradient(first, second, 0.5, queue=old)  # [n, D]
-        shares = slope @ x[order + list(range(2 * n, 2 * n + queue))].T  # the library's order: own view, other, queue
+        shares = (
+            slope @ x[order + list(range(2 * n, 2 * n + queue))].T
+        )  # the library's order: own view, other, queue
         back = torch.empty_like(shares)
         back[:, order + list(range(2 * n, 2 * n + queue))] = shares
-        told += ["".join("+" if s < -1e-9 else "-" if s > 1e-9 else "." for s in row) for row in back.tolist()]
+        told += [
+            "".join("+" if s < -1e-9 else "-" if s > 1e-9 else "." for s in row)
+            for row in back.tolist()
+        ]
     assert told == matrix(name)
 
 
@@ -135,7 +159,9 @@ OUTSIDE = """() => [...document.querySelectorAll('svg')].flatMap(svg => {
 
 @pytest.mark.browser
 @pytest.mark.full
-@pytest.mark.skipif(jupyter_page.CHROMIUM is None, reason="no Chromium found (on Debian: apt install chromium)")
+@pytest.mark.skipif(
+    jupyter_page.CHROMIUM is None, reason="no Chromium found (on Debian: apt install chromium)"
+)
 def test_nothing_is_written_over_an_edge_or_over_other_words():
     drawings = "".join(ck.plots.schematic(name).svg for name in FILES)
     with jupyter_page.browser() as chromium:

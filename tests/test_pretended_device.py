@@ -16,7 +16,9 @@ pytestmark = pytest.mark.full
 def seen():
     command = [sys.executable, str(HERE / "pretended_steps.py")]
     paths = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": paths})
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": paths}
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -24,7 +26,9 @@ def seen():
 def test_a_step_mixes_no_devices_and_has_the_cpus_loss(seen):
     assert len(seen["steps"]) > 30
     for name, step in seen["steps"].items():
-        assert step["device"] == pytest.approx(step["cpu"], rel=5e-3 if "bf16" in name else 1e-4), name
+        assert step["device"] == pytest.approx(step["cpu"], rel=5e-3 if "bf16" in name else 1e-4), (
+            name
+        )
 
 
 def test_large_contrasts_have_the_cpus_loss_and_make_no_matrix_of_all_pairs(seen):

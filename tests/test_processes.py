@@ -40,12 +40,16 @@ def on_processes(rank, world, port, tokenizer, batch, texts, folder, answers):
     found = {"queue": [value.numpy() for value in queue_after_a_step(tokenizer, batch)]}
     found["shared"] = queue_of_the_first(rank)
     for name, make in OBJECTIVES.items():
-        parts, grads = one_step(make(make_encoder(tokenizer)).double().train(), [batch], chunk_size=2)
+        parts, grads = one_step(
+            make(make_encoder(tokenizer)).double().train(), [batch], chunk_size=2
+        )
         found[name] = parts, {key: value.numpy() for key, value in grads.items()}
     if world == 2:
         for name, make in SEEING.items():
             eleven = data_of(name, texts, tokenizer).batch(range(11))
-            parts, grads = one_step(make(make_seeing(tokenizer)).double().train(), [eleven], chunk_size=2)
+            parts, grads = one_step(
+                make(make_seeing(tokenizer)).double().train(), [eleven], chunk_size=2
+            )
             found["seeing", name] = parts, {key: value.numpy() for key, value in grads.items()}
         train(tokenizer, texts, folder / "of two", callback=press_stop_at(3))
         _, found["run"] = train(tokenizer, texts, folder / "of one", resume=True)
@@ -56,7 +60,10 @@ def on_processes(rank, world, port, tokenizer, batch, texts, folder, answers):
         rows = [run.history.drop(columns="seconds") for run in (unbroken, resumed)]
         found["bitwise"] = same(expected, again) and rows[0].equals(rows[1])
         found["full"] = full_disk(tokenizer, texts, folder / "full")
-        found["others"] = {name: refused(tokenizer, *other) for name, other in started_otherwise(rank, texts).items()}
+        found["others"] = {
+            name: refused(tokenizer, *other)
+            for name, other in started_otherwise(rank, texts).items()
+        }
     else:
         _, found["run"] = train(tokenizer, texts, folder / "of two, for four", resume=True)
     found["run"] = {key: value.numpy() for key, value in found["run"].items()}
@@ -143,13 +150,17 @@ def answers(texts, tokenizer, eleven, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OMP_NUM_THREADS", "1")
-        mp.set_forkserver_preload(["contrast_kit.objectives", "contrast_kit.training", "accelerate", "pandas"])
+        mp.set_forkserver_preload(
+            ["contrast_kit.objectives", "contrast_kit.training", "accelerate", "pandas"]
+        )
         context, found = mp.get_context("forkserver"), {}
         train(tokenizer, texts, folder / "of one", callback=press_stop_at(3))
         for world in (2, 4):
             queue = context.Queue()
             arguments = (world, free_port(), tokenizer, eleven, texts, folder, queue)
-            running = mp.start_processes(on_processes, arguments, nprocs=world, join=False, start_method="forkserver")
+            running = mp.start_processes(
+                on_processes, arguments, nprocs=world, join=False, start_method="forkserver"
+            )
             ended = threading.Thread(target=lambda r=running: wait_for(r))
             ended.start()
             found[world] = [queue.get(timeout=600) for _ in range(world)]
@@ -174,7 +185,9 @@ def free_port():
 @pytest.fixture(scope="module")
 def of_one(tokenizer, eleven):
     """Loss and gradient of one process, by objective."""
-    return functools.cache(lambda name: one_step(OBJECTIVES[name](make_encoder(tokenizer)).double().train(), [eleven]))
+    return functools.cache(
+        lambda name: one_step(OBJECTIVES[name](make_encoder(tokenizer)).double().train(), [eleven])
+    )
 
 
 @pytest.mark.parametrize("name", OBJECTIVES, ids=lambda name: name.replace(" ", "-"))
@@ -184,17 +197,25 @@ def test_processes_give_the_loss_and_gradient_of_one(name, world, of_one, answer
     for found in answers[world]:  # all of them, so that their weights stay equal
         parts, grads = found[name]
         assert parts == pytest.approx(expected, rel=1e-12)
-        assert largest_difference({key: torch.from_numpy(g) for key, g in grads.items()}, wanted) < EXACT
+        assert (
+            largest_difference({key: torch.from_numpy(g) for key, g in grads.items()}, wanted)
+            < EXACT
+        )
 
 
 @pytest.mark.parametrize("name", SEEING)
-def test_two_processes_give_the_loss_and_gradient_of_one_on_pictures(name, texts, tokenizer, answers):
+def test_two_processes_give_the_loss_and_gradient_of_one_on_pictures(
+    name, texts, tokenizer, answers
+):
     eleven = data_of(name, texts, tokenizer).batch(range(11))
     expected, wanted = one_step(SEEING[name](make_seeing(tokenizer)).double().train(), [eleven])
     for found in answers[2]:
         parts, grads = found["seeing", name]
         assert parts == pytest.approx(expected, rel=1e-12)
-        assert largest_difference({key: torch.from_numpy(g) for key, g in grads.items()}, wanted) < EXACT
+        assert (
+            largest_difference({key: torch.from_numpy(g) for key, g in grads.items()}, wanted)
+            < EXACT
+        )
 
 
 @pytest.mark.parametrize("world", [2, 4])
@@ -216,7 +237,9 @@ def test_every_process_starts_with_the_queue_of_the_first(world, answers):
 def test_a_checkpoint_goes_on_with_more_processes(world, way, tokenizer, texts, answers):
     _, expected = train(tokenizer, texts, None)
     for found in answers[world]:
-        assert close({key: torch.from_numpy(value) for key, value in found["run"].items()}, expected), way
+        assert close(
+            {key: torch.from_numpy(value) for key, value in found["run"].items()}, expected
+        ), way
 
 
 def test_a_checkpoint_of_two_processes_goes_on_with_one(tokenizer, texts, answers, tmp_path):
@@ -227,7 +250,9 @@ def test_a_checkpoint_of_two_processes_goes_on_with_one(tokenizer, texts, answer
 
 
 def close(a, b):
-    return a.keys() == b.keys() and all(torch.allclose(a[name], b[name], rtol=0, atol=1e-7) for name in a)
+    return a.keys() == b.keys() and all(
+        torch.allclose(a[name], b[name], rtol=0, atol=1e-7) for name in a
+    )
 
 
 def test_two_processes_resumed_are_bitwise_the_unbroken_two(answers):
@@ -241,9 +266,12 @@ def test_when_the_first_cannot_write_all_say_so(answers):
 
 
 @pytest.mark.parametrize(
-    ("other", "what"), [("text", "data"), ("order", "data"), ("too few", "data"), ("lr", "training")]
+    ("other", "what"),
+    [("text", "data"), ("order", "data"), ("too few", "data"), ("lr", "training")],
 )
 def test_a_process_that_was_started_otherwise_is_named_by_all(other, what, answers):
     """No process may go on alone: not the one whose only text is too few for two, either."""
     for found in answers[2]:
-        assert str(found["others"][other]).startswith(f"Process 1 was started with another {what} than process 0")
+        assert str(found["others"][other]).startswith(
+            f"Process 1 was started with another {what} than process 0"
+        )

@@ -64,8 +64,13 @@ def test_a_notebook_stops_a_run_by_its_button_and_shows_a_picture_once(tmp_path)
     setup = STOPPED.format(tests=os.fspath(Path(__file__).parent), file=str(file))
     sources = [setup, LOOK, DRAW, PYPLOT, DRAW, KEPT, "figure"]
     threading.Thread(target=press_stop, args=(file,), daemon=True).start()
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(source) for source in sources]
+    )
     NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
     assert notebook.cells[1].outputs[0]["text"] == "True True True\n"
-    pictures = [["image/png" in output.get("data", {}) for output in cell.outputs] for cell in notebook.cells[2:]]
+    pictures = [
+        ["image/png" in output.get("data", {}) for output in cell.outputs]
+        for cell in notebook.cells[2:]
+    ]
     assert pictures == [[True], [], [True], [], [True]]

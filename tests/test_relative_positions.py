@@ -86,7 +86,9 @@ def test_fused_attention_equals_transformers_eager(tokenizer, batch):
     shown = encoder.model.base_model(**inputs, output_attentions=True, output_hidden_states=True)
     wanted = plain.mpnet(**inputs, output_attentions=True, output_hidden_states=True)
     for ours, other in zip(
-        shown.attentions + shown.hidden_states, wanted.attentions + wanted.hidden_states, strict=True
+        shown.attentions + shown.hidden_states,
+        wanted.attentions + wanted.hidden_states,
+        strict=True,
     ):
         assert torch.allclose(ours, other, atol=1e-4)
 
@@ -94,7 +96,10 @@ def test_fused_attention_equals_transformers_eager(tokenizer, batch):
 def test_gradients_equal_transformers(tokenizer, batch):
     encoder = relative(tokenizer)
     plain = as_transformers_has_it(encoder)
-    real, inputs = batch["attention_mask"].bool(), {k: batch[k] for k in ("input_ids", "attention_mask")}
+    real, inputs = (
+        batch["attention_mask"].bool(),
+        {k: batch[k] for k in ("input_ids", "attention_mask")},
+    )
     target = torch.randn(encoder(batch)[real].shape, generator=torch.Generator().manual_seed(0))
     (encoder(batch)[real] * target).sum().backward()
     (plain.mpnet(**inputs).last_hidden_state[real] * target).sum().backward()
@@ -104,11 +109,15 @@ def test_gradients_equal_transformers(tokenizer, batch):
     assert (ours.abs().sum(0) > 0).all() and ours[16].abs().sum() == 0  # T5 never uses this row
 
 
-@pytest.mark.parametrize("positions", [True, RelativePositions(64, 128), RelativePositions(rule="symmetric")])
+@pytest.mark.parametrize(
+    "positions", [True, RelativePositions(64, 128), RelativePositions(rule="symmetric")]
+)
 def test_padding_changes_nothing(tokenizer, batch, positions):
     encoder = relative(tokenizer, positions)
     wider = {
-        "input_ids": torch.nn.functional.pad(batch["input_ids"], (0, 9), value=tokenizer.pad_token_id),
+        "input_ids": torch.nn.functional.pad(
+            batch["input_ids"], (0, 9), value=tokenizer.pad_token_id
+        ),
         "attention_mask": torch.nn.functional.pad(batch["attention_mask"], (0, 9)),
     }
     real, length = batch["attention_mask"].bool(), batch["input_ids"].shape[1]
@@ -134,16 +143,22 @@ def test_saved_folder_is_an_ordinary_mpnet(tokenizer, texts, tmp_path):
     assert torch.allclose(hidden[:, 0], encoder.encode(texts[:5]), atol=1e-5)
     again = ck.Encoder.from_pretrained(folder)
     assert type(again.model.mpnet.encoder).__name__ == "RelativeEncoder"
-    assert torch.equal(again.encode(texts[:5]), encoder.encode(texts[:5])) and again.max_length == 64
+    assert (
+        torch.equal(again.encode(texts[:5]), encoder.encode(texts[:5])) and again.max_length == 64
+    )
 
 
-@pytest.mark.parametrize("positions", [RelativePositions(64, 128), RelativePositions(rule="symmetric")])
+@pytest.mark.parametrize(
+    "positions", [RelativePositions(64, 128), RelativePositions(rule="symmetric")]
+)
 def test_other_tables_are_saved_under_a_type_of_their_own(tokenizer, texts, tmp_path, positions):
     """transformers' MPNet would read them with 32 T5 buckets, silently."""
     encoder = relative(tokenizer, positions)
     folder = encoder.save_pretrained(tmp_path / "encoder")
     assert AutoConfig.from_pretrained(folder).model_type == "contrast_kit_relative"
-    assert torch.equal(ck.Encoder.from_pretrained(folder).encode(texts[:5]), encoder.encode(texts[:5]))
+    assert torch.equal(
+        ck.Encoder.from_pretrained(folder).encode(texts[:5]), encoder.encode(texts[:5])
+    )
     view = tokenizer(texts[:5], padding=True, return_tensors="pt")
     hidden = AutoModel.from_pretrained(folder).eval()(**view, return_dict=True).last_hidden_state
     assert torch.allclose(hidden[:, 0], encoder.encode(texts[:5]), atol=1e-5)

@@ -6,7 +6,11 @@ import pytest
 import torch
 from transformers import get_linear_schedule_with_warmup
 
-from contrast_kit.objectives.schedules import constant, inverted_triangle, linear_warmup_linear_decay
+from contrast_kit.objectives.schedules import (
+    constant,
+    inverted_triangle,
+    linear_warmup_linear_decay,
+)
 
 
 @pytest.mark.parametrize("total", [1, 7, 10, 101, 200_000])
@@ -46,7 +50,9 @@ def test_warmup_and_decay_trace():
 def test_learning_rate_trace_is_that_of_transformers(total, warmup):
     """One learning rate for each optimizer update."""
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=2.0)
-    theirs = get_linear_schedule_with_warmup(optimizer, num_warmup_steps=warmup, num_training_steps=total)
+    theirs = get_linear_schedule_with_warmup(
+        optimizer, num_warmup_steps=warmup, num_training_steps=total
+    )
     for step in range(total):
         expected = 2.0 * linear_warmup_linear_decay(step, total, warmup)
         assert optimizer.param_groups[0]["lr"] == pytest.approx(expected, abs=1e-12)

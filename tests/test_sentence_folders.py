@@ -67,4 +67,6 @@ def test_a_prompt_that_the_folder_puts_before_each_text_is_told(folder):
     put(folder, "config_sentence_transformers.json", prompts=prompts, default_prompt_name="text")
     with pytest.warns(UserWarning, match="puts 'about: ' before each text, and this kit does not"):
         encoder = ck.Encoder.from_pretrained(folder)
-    assert torch.allclose(encoder.encode([f"about: {text}" for text in TEXTS]), theirs(folder), atol=1e-5)
+    assert torch.allclose(
+        encoder.encode([f"about: {text}" for text in TEXTS]), theirs(folder), atol=1e-5
+    )

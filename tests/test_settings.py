@@ -23,7 +23,9 @@ def test_weight_decay_spares_biases_and_norms(encoder):
 def test_adamw_has_the_settings_and_every_weight_as_one_at_rest_may_be_set_free(encoder):
     objective = ck.objectives.CMLM(encoder)
     encoder.model.lm_head.dense.weight.requires_grad_(False)
-    groups = adamw(objective, Training(lr=3e-4, betas=(0.8, 0.95), eps=1e-4, weight_decay=0.3)).param_groups
+    groups = adamw(
+        objective, Training(lr=3e-4, betas=(0.8, 0.95), eps=1e-4, weight_decay=0.3)
+    ).param_groups
     assert [group["weight_decay"] for group in groups] == [0.3, 0.0]
     assert all((g["lr"], tuple(g["betas"]), g["eps"]) == (3e-4, (0.8, 0.95), 1e-4) for g in groups)
     found = [id(p) for group in groups for p in group["params"]]

@@ -41,14 +41,18 @@ NOT_INSTALLED = {"mteb", "site"}
 
 def direct() -> list[Requirement]:
     extras = PROJECT["optional-dependencies"].items()
-    lines = PROJECT["dependencies"] + [line for extra, each in extras if extra not in NOT_INSTALLED for line in each]
+    lines = PROJECT["dependencies"] + [
+        line for extra, each in extras if extra not in NOT_INSTALLED for line in each
+    ]
     return [need for need in map(Requirement, lines) if need.name != PROJECT["name"]]
 
 
 def tracked() -> list[Path]:
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout: which files belong to the project is not known")
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
 
 
@@ -57,10 +61,14 @@ def tracked() -> list[Path]:
 
 def test_every_direct_dependency_is_pinned_inside_its_range():
     for need in direct():
-        versions = [str(spec) for pin in pins()[canonicalize_name(need.name)] for spec in pin.specifier]
+        versions = [
+            str(spec) for pin in pins()[canonicalize_name(need.name)] for spec in pin.specifier
+        ]
         assert versions, need.name
         for version in versions:
-            assert version.startswith("==") and need.specifier.contains(version[2:]), f"{need}: pinned {version}"
+            assert version.startswith("==") and need.specifier.contains(version[2:]), (
+                f"{need}: pinned {version}"
+            )
 
 
 def test_everything_that_gets_installed_is_pinned():
@@ -71,7 +79,9 @@ def test_everything_that_gets_installed_is_pinned():
         if (name, *sorted(need.extras)) in seen:
             continue
         seen.add((name, *sorted(need.extras)))
-        assert name in pinned, f"{name} gets installed but constraints.txt does not name it: run `make lock`"
+        assert name in pinned, (
+            f"{name} gets installed but constraints.txt does not name it: run `make lock`"
+        )
         for line in metadata.requires(name) or []:
             further = Requirement(line)
             extras = [*need.extras, ""]
@@ -83,8 +93,12 @@ def test_everything_that_gets_installed_is_pinned():
 def test_pins_name_no_place():
     for name in ("constraints.txt", "pyproject.toml", "environment.yml", "Makefile"):
         text = (ROOT / name).read_text().split("[project.urls]")
-        text = text[0] + "".join(rest.partition("\n[")[2] for rest in text[1:])  # addresses to read, not to install
-        assert "://" not in text and "@ " not in text, f"{name} names a host or a folder to install from"
+        text = text[0] + "".join(
+            rest.partition("\n[")[2] for rest in text[1:]
+        )  # addresses to read, not to install
+        assert "://" not in text and "@ " not in text, (
+            f"{name} names a host or a folder to install from"
+        )
     # A local version (+cpu, +cu130) exists in one build only; without it each machine takes what fits.
     assert not re.search(r"^[\w.-]+==\S*\+", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
 
@@ -93,7 +107,9 @@ def test_conda_environment_agrees_with_pyproject():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     *conda, pip = environment["dependencies"]
     assert environment["name"] == PROJECT["name"]
-    assert [d.split("=")[0] for d in conda] == ["python", "pip"], "everything but Python comes from constraints.txt"
+    assert [d.split("=")[0] for d in conda] == ["python", "pip"], (
+        "everything but Python comes from constraints.txt"
+    )
     python = conda[0].split("=")[1]
     assert Requirement(f"python{PROJECT['requires-python']}").specifier.contains(python)
     constraint, editable = pip["pip"]
@@ -108,7 +124,10 @@ def test_one_version_everywhere():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert contrast_kit.__version__ == PROJECT["version"] == citation["version"]
     assert PROJECT["version"] in (ROOT / "CHANGELOG.md").read_text()
-    assert "Apache License" in (ROOT / "LICENSE").read_text() and citation["license"] == PROJECT["license"]
+    assert (
+        "Apache License" in (ROOT / "LICENSE").read_text()
+        and citation["license"] == PROJECT["license"]
+    )
 
 
 # ---- nothing names one machine
@@ -178,11 +197,15 @@ def test_readme_lists_exactly_the_notebooks_there_are():
 def test_readme_example_learns_what_is_printed_below_it(tmp_path, monkeypatch, capsys):
     """Run as it stands there. Processors round otherwise, so numbers may differ a little; that it learns may not."""
     readme = (ROOT / "README.md").read_text()
-    ((code, printed),) = re.findall(r"^```python\n(.*?)^```\n+```\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    ((code, printed),) = re.findall(
+        r"^```python\n(.*?)^```\n+```\n(.*?)^```", readme, re.MULTILINE | re.DOTALL
+    )
     monkeypatch.chdir(tmp_path)
     exec(code, {"__name__": "__main__"})
     pattern = r"^(\w+): +(\d\.\d\d)$"
-    ours, theirs = (dict(re.findall(pattern, text, re.MULTILINE)) for text in (capsys.readouterr().out, printed))
+    ours, theirs = (
+        dict(re.findall(pattern, text, re.MULTILINE)) for text in (capsys.readouterr().out, printed)
+    )
     assert list(ours) == list(theirs) == ["before", "after"]
     assert float(theirs["before"]) == pytest.approx(float(ours["before"]), abs=0.03)
     assert float(theirs["after"]) == pytest.approx(float(ours["after"]), abs=0.06)
@@ -191,10 +214,16 @@ def test_readme_example_learns_what_is_printed_below_it(tmp_path, monkeypatch, c
 def test_readme_s_lines_on_data_of_one_s_own_run(tmp_path, monkeypatch):
     """As they stand there, in a folder with such files; and what stands in their comments."""
     readme = (ROOT / "README.md").read_text()
-    (code,) = re.findall(r"^```python\n(.*?)^```", readme.partition("\n## Data\n")[2], re.MULTILINE | re.DOTALL)
+    (code,) = re.findall(
+        r"^```python\n(.*?)^```", readme.partition("\n## Data\n")[2], re.MULTILINE | re.DOTALL
+    )
     (tmp_path / "mine").mkdir()
     for split in ("train", "validation"):
-        rows = [{"review": f"a {word} film {n}", "label": word} for n in range(10) for word in ("good", "bad")]
+        rows = [
+            {"review": f"a {word} film {n}", "label": word}
+            for n in range(10)
+            for word in ("good", "bad")
+        ]
         (tmp_path / "mine" / f"{split}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     code += """
 import pandas
@@ -210,7 +239,10 @@ assert len(texts) == 20 and len(pairs) == 1 and tuned.best
 def test_readme_pictures_are_there_and_small():
     readme = (ROOT / "README.md").read_text()
     pictures = dict(re.findall(r"!\[(.*?)\]\(([^)]+)\)", readme, re.DOTALL))
-    pictures |= {alt: file for file, alt in re.findall(r'<img src="([^"]+)" width="\d+" alt="([^"]*)">', readme)}
+    pictures |= {
+        alt: file
+        for file, alt in re.findall(r'<img src="([^"]+)" width="\d+" alt="([^"]*)">', readme)
+    }
     assert len(pictures) == 2 + len(list((ROOT / "notebooks").glob("*.ipynb")))
     for alt, file in pictures.items():
         assert len(alt) > 20, f"{file} needs words for those who do not see it"
@@ -231,7 +263,9 @@ def clone(tmp_path: Path) -> Path:
 
 
 def make(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess:
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "PIP_", "UV_"))}
+    inherited = {
+        k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "PIP_", "UV_"))
+    }
     command = ["make", "--no-print-directory", *args]
     return subprocess.run(command, cwd=folder, env=inherited | env, capture_output=True, text=True)
 
@@ -249,14 +283,18 @@ def test_make_installs_again_only_when_it_must(tmp_path):
     assert "-m venv" in make(folder, "-n", "install").stdout, "new pins must be installed"
     os.utime(stamp, (later + 10, later + 10))
     stamp.write_text("another folder")
-    assert "-m venv" in make(folder, "-n", "install").stdout, "a moved environment must be made anew"
+    assert "-m venv" in make(folder, "-n", "install").stdout, (
+        "a moved environment must be made anew"
+    )
 
 
 @pytest.mark.full
 @needs_make
 def test_failed_install_leaves_no_stamp(tmp_path):
     folder = clone(tmp_path)
-    done = make(folder, "install", PIP_NO_INDEX="1", UV_OFFLINE="1")  # no index: nothing can be found
+    done = make(
+        folder, "install", PIP_NO_INDEX="1", UV_OFFLINE="1"
+    )  # no index: nothing can be found
     assert done.returncode != 0
     assert (folder / ".venv/bin").exists() and not (folder / ".venv/installed-in").exists()
 
@@ -312,7 +350,9 @@ def assert_one_sentence(done: subprocess.CompletedProcess, *words: str) -> None:
 @pytest.mark.parametrize("name", ["torch", "umap_learn", "packaging"])
 def test_check_names_what_is_missing(tmp_path, name):
     python, _ = environment(tmp_path / "env", without=name)
-    assert_one_sentence(check(python, tmp_path), name.replace("_", "-"), "not installed", "make install")
+    assert_one_sentence(
+        check(python, tmp_path), name.replace("_", "-"), "not installed", "make install"
+    )
 
 
 @pytest.mark.full
@@ -331,5 +371,9 @@ def test_check_names_what_is_broken(tmp_path):
     python, packages = environment(tmp_path / "env")
     (packages / "torch").unlink()
     (packages / "torch").mkdir()
-    (packages / "torch/__init__.py").write_text("raise OSError('libtorch_cpu.so: cannot open shared object file')")
-    assert_one_sentence(check(python, tmp_path), "torch is installed but cannot be imported", "libtorch_cpu.so")
+    (packages / "torch/__init__.py").write_text(
+        "raise OSError('libtorch_cpu.so: cannot open shared object file')"
+    )
+    assert_one_sentence(
+        check(python, tmp_path), "torch is installed but cannot be imported", "libtorch_cpu.so"
+    )

@@ -13,7 +13,18 @@ from conftest import make_encoder
 
 import contrast_kit as ck
 from contrast_kit import geometry, losses, masking
-from contrast_kit.objectives import CAPT, CMLM, COCOLM, CSSL, ELECTRA, MLM, SCL, FineTune, Prompt, SimCSE
+from contrast_kit.objectives import (
+    CAPT,
+    CMLM,
+    COCOLM,
+    CSSL,
+    ELECTRA,
+    MLM,
+    SCL,
+    FineTune,
+    Prompt,
+    SimCSE,
+)
 
 X = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))
 Y = torch.randn(6, 4, generator=torch.Generator().manual_seed(1))
@@ -31,26 +42,59 @@ def spoiled(value):
 REFUSED_BY_PURE_FUNCTIONS = {
     "tau = 0": (lambda: losses.nt_xent(X, Y, 0.0), "tau is a temperature"),
     "tau below 0": (lambda: losses.info_nce(X, Y, -0.1), "tau is a temperature"),
-    "tau is NaN": (lambda: losses.sup_con(X, torch.arange(6) % 2, math.nan), "tau is a temperature"),
-    "a row without a label": (lambda: losses.sup_con(X, torch.tensor([0, 0, 1, 1, 1, -1]), 0.1), "-1 in row 5"),
+    "tau is NaN": (
+        lambda: losses.sup_con(X, torch.arange(6) % 2, math.nan),
+        "tau is a temperature",
+    ),
+    "a row without a label": (
+        lambda: losses.sup_con(X, torch.tensor([0, 0, 1, 1, 1, -1]), 0.1),
+        "-1 in row 5",
+    ),
     "NaN in a vector": (lambda: losses.nt_xent(spoiled(math.nan), Y, 0.1), "has NaN"),
     "a vector of zeros": (lambda: losses.nt_xent(spoiled(0.0), Y, 0.1), "vector of zeros"),
     "views of unlike size": (lambda: losses.nt_xent(X, Y[:5], 0.1), "one shape"),
-    "several views in one tensor": (lambda: losses.sup_con(X.view(3, 2, 4), torch.arange(3), 0.1), r"\[N, D\]"),
-    "NaN in logits": (lambda: losses.mlm(torch.full((2, 9), math.nan), torch.tensor([1, 2])), "is nan"),
-    "infinite logits": (lambda: losses.mlm(torch.full((2, 9), math.inf), torch.tensor([1, 2])), "is nan"),
-    "p above 1": (lambda: masking.dynamic_random_mask(IDS, ALL, 1.5, **WORDS), "p is a probability"),
-    "p in percent": (lambda: masking.dynamic_random_mask(IDS, ALL, 15, **WORDS), "p is a probability"),
-    "a split above 1": (lambda: masking.dynamic_random_mask(IDS, ALL, 0.15, split=(0.8, 0.8, 0.1), **WORDS), "split"),
+    "several views in one tensor": (
+        lambda: losses.sup_con(X.view(3, 2, 4), torch.arange(3), 0.1),
+        r"\[N, D\]",
+    ),
+    "NaN in logits": (
+        lambda: losses.mlm(torch.full((2, 9), math.nan), torch.tensor([1, 2])),
+        "is nan",
+    ),
+    "infinite logits": (
+        lambda: losses.mlm(torch.full((2, 9), math.inf), torch.tensor([1, 2])),
+        "is nan",
+    ),
+    "p above 1": (
+        lambda: masking.dynamic_random_mask(IDS, ALL, 1.5, **WORDS),
+        "p is a probability",
+    ),
+    "p in percent": (
+        lambda: masking.dynamic_random_mask(IDS, ALL, 15, **WORDS),
+        "p is a probability",
+    ),
+    "a split above 1": (
+        lambda: masking.dynamic_random_mask(IDS, ALL, 0.15, split=(0.8, 0.8, 0.1), **WORDS),
+        "split",
+    ),
     "a crop of nothing": (lambda: masking.crop(IDS, ALL.long(), 0.0, pad_id=0), "keep"),
     "alignment of unlike sets": (lambda: geometry.alignment(X, Y[:5]), "one shape"),
-    "the classes of unlabelled rows": (lambda: geometry.class_cosines(X, torch.tensor([0, 0, 1, 1, -1, 1])), "-1"),
+    "the classes of unlabelled rows": (
+        lambda: geometry.class_cosines(X, torch.tensor([0, 0, 1, 1, -1, 1])),
+        "-1",
+    ),
     "a rate of 0": (lambda: ck.Training(lr=0), "lr must be"),
     "a share of steps in percent": (lambda: ck.Training(warmup=6), "warmup must be"),
     "steps and epochs": (lambda: ck.Training(steps=3, epochs=1), "not both"),
     "half precision": (lambda: ck.Training(precision="fp16"), "precision must be"),
-    "a setting of another library": (lambda: ck.Training.of({"learning_rate": 1e-3}), "did you mean 'lr'|there are"),
-    "no labels to read": (lambda: ck.objectives.SCL.Config(lam=0.5, classes=1), "A score has no classes"),
+    "a setting of another library": (
+        lambda: ck.Training.of({"learning_rate": 1e-3}),
+        "did you mean 'lr'|there are",
+    ),
+    "no labels to read": (
+        lambda: ck.objectives.SCL.Config(lam=0.5, classes=1),
+        "A score has no classes",
+    ),
 }
 
 
@@ -62,7 +106,9 @@ def test_a_pure_function_refuses(name):
 
 
 def test_half_precision_is_added_up_in_float32():
-    assert losses.nt_xent(X.half(), Y.half(), 0.05) == pytest.approx(losses.nt_xent(X, Y, 0.05).item(), rel=2e-2)
+    assert losses.nt_xent(X.half(), Y.half(), 0.05) == pytest.approx(
+        losses.nt_xent(X, Y, 0.05).item(), rel=2e-2
+    )
 
 
 def test_ids_in_few_bits_do_not_wrap():
@@ -92,9 +138,17 @@ REFUSED_SETTINGS = {
     "a weight below 0": (CMLM, dict(contrast_weight=-1.0), "contrast_weight must be"),
     "lambda above 1": (SCL, dict(lam=1.5), "lam must be"),
     "a part of COCO-LM's crop": (COCOLM, dict(keep=90), "keep must be"),
-    "a narrow model's embeddings": (COCOLM, dict(auxiliary="narrow", share="embeddings"), "share='words'"),
+    "a narrow model's embeddings": (
+        COCOLM,
+        dict(auxiliary="narrow", share="embeddings"),
+        "share='words'",
+    ),
     "a converged model that is not there": (COCOLM, dict(auxiliary="given"), "converged=encoder"),
-    "a string of letters for label words": (Prompt, dict(words="kite", classes=4), "word for each of the 4"),
+    "a string of letters for label words": (
+        Prompt,
+        dict(words="kite", classes=4),
+        "word for each of the 4",
+    ),
     "two equal label words": (Prompt, dict(words=("red", "red")), "no word twice"),
     "no noise of this name": (CAPT, dict(noise="maks"), "mask"),
 }
@@ -223,7 +277,10 @@ def test_weights_in_half_precision(encoder, texts):
 
 
 def test_training_inside_autocast(encoder, texts):
-    with torch.autocast("cpu", dtype=torch.bfloat16), pytest.raises(ValueError, match="precision='bf16'"):
+    with (
+        torch.autocast("cpu", dtype=torch.bfloat16),
+        pytest.raises(ValueError, match="precision='bf16'"),
+    ):
         ck.fit(MLM(encoder), texts, **SHORT)
 
 
@@ -274,7 +331,8 @@ def noise_in_place(views, batch):
 
 
 @pytest.mark.parametrize(
-    ("mistake", "words"), [(fewer_rows, "one row for each"), (noise_in_place, "make with clone|made with clone")]
+    ("mistake", "words"),
+    [(fewer_rows, "one row for each"), (noise_in_place, "make with clone|made with clone")],
 )
 def test_views_of_ones_own(mistake, words, encoder, texts, monkeypatch):
     monkeypatch.setattr(OwnViews, "mistake", staticmethod(mistake))

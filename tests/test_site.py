@@ -61,11 +61,17 @@ def test_words_of_the_author_come_first_then_the_figures_own_then_the_section(do
     words = docs["course"].words
     own = {"image/png": {"alt": "Figure. cosines"}}
     drawn, described = figure_cell("ck.plots.circle(x)"), figure_cell("f()", metadata=own)
-    assert words("5 · The cone", drawn, drawn.outputs[0], 0) == "Figure of the section “5 · The cone”, drawn by circle."
+    assert (
+        words("5 · The cone", drawn, drawn.outputs[0], 0)
+        == "Figure of the section “5 · The cone”, drawn by circle."
+    )
     assert words("5 · The cone", described, described.outputs[0], 0) == "Figure. cosines"
     authored = figure_cell("f()", metadata=own, alt=["a cone", "a ball"])
     assert words("", authored, authored.outputs[0], 1) == "a ball"
-    assert words("", authored, authored.outputs[0], 2) == "Figure of the section “”, drawn by the code above it."
+    assert (
+        words("", authored, authored.outputs[0], 2)
+        == "Figure of the section “”, drawn by the code above it."
+    )
 
 
 # --- notebooks as pages ---
@@ -95,9 +101,13 @@ def test_solutions_and_answers_are_folded_and_panels_live(docs, monkeypatch):
 
 
 def test_words_lead_to_the_glossary_of_the_site(docs):
-    cell = nbformat.v4.new_markdown_cell("a [view](glossary.md#view), [InfoNCE](glossary.md#InfoNCE)")
+    cell = nbformat.v4.new_markdown_cell(
+        "a [view](glossary.md#view), [InfoNCE](glossary.md#InfoNCE)"
+    )
     page = docs["course"].as_page(notebook(cell), "00_a")
-    assert page.cells[0].source == "a [view](../glossary.md#view), [InfoNCE](../glossary.md#infonce)"
+    assert (
+        page.cells[0].source == "a [view](../glossary.md#view), [InfoNCE](../glossary.md#infonce)"
+    )
     words = docs["pages"].glossary(ROOT)
     assert "[InfoNCE](#infonce)" in words and "(notebooks/08_capt.ipynb)" in words
     assert "{py:obj}`ck.geometry.alignment <contrast_kit.geometry.alignment>`" in words
@@ -142,14 +152,24 @@ def test_every_equation_names_code_tests_and_pictures_that_exist(docs, tmp_path)
     assert text.count("\n## ") == len(given) >= 20 and text.count("$$") == 2 * len(given)
     papers = " ".join(each["paper"] for each in given)
     assert all(paper in papers for paper in ("CMLM", "COCO-LM", "SCL", "CAPT", "SimCSE"))
-    for paper, last, left_out in (("CMLM", 14, {5}), ("COCO-LM", 4, set()), ("SCL", 4, set()), ("CAPT", 6, set())):
+    for paper, last, left_out in (
+        ("CMLM", 14, {5}),
+        ("COCO-LM", 4, set()),
+        ("SCL", 4, set()),
+        ("CAPT", 6, set()),
+    ):
         numbers = re.findall(rf"(?<![\w-]){paper}, eq\. (\d+)(?: (and|to) (\d+))?", papers)
         shown = {
-            n for a, how, b in numbers for n in ([int(a), int(b)] if how == "and" else range(int(a), int(b or a) + 1))
+            n
+            for a, how, b in numbers
+            for n in ([int(a), int(b)] if how == "and" else range(int(a), int(b or a) + 1))
         }
         assert shown == set(range(1, last + 1)) - left_out, paper
     printed = " ".join(each["latex"] for each in given)
-    assert all(f"{name}}}}}" in printed for name in ("{RTD", "{LM", "{copy")) and "CMLM's eq. 5" in text
+    assert (
+        all(f"{name}}}}}" in printed for name in ("{RTD", "{LM", "{copy"))
+        and "CMLM's eq. 5" in text
+    )
     for change, message in (
         (dict(code=["contrast_kit.losses.nothing"]), "does not have"),
         (dict(tests=["test_masking.py::test_nothing"]), "no test"),
@@ -181,7 +201,12 @@ def test_a_ledger_is_shown_where_there_is_one(docs, tmp_path):
 def test_dead_links_are_found(docs, tmp_path):
     (tmp_path / "file.csv").write_text("")
     seen = {"a.html": {"own": ["here"]}, "b.html": {"own": []}}
-    links = ["http:" + "//x/b.html", "http:" + "//x/a.html#here", "http:" + "//x/file.csv", "http:" + "//y/z"]
+    links = [
+        "http:" + "//x/b.html",
+        "http:" + "//x/a.html#here",
+        "http:" + "//x/file.csv",
+        "http:" + "//y/z",
+    ]
     dead = ["http:" + "//x/b.html#gone", "http:" + "//x/c.html"]
     found = docs["check"].dead("a.html", links + dead, seen, tmp_path, "http:" + "//x/")
     assert found == ["b.html#gone", "c.html"]

@@ -57,9 +57,14 @@ def test_a_third_has_no_answer_and_answers_stand_where_they_are_said_to(shop):
         without = sum(not row["answers"]["text"] for row in rows) / size
         assert without == pytest.approx(1 / 3, abs=0.06)
         for row in rows:
-            for text, start in zip(row["answers"]["text"], row["answers"]["answer_start"], strict=True):
+            for text, start in zip(
+                row["answers"]["text"], row["answers"]["answer_start"], strict=True
+            ):
                 assert row["context"][start : start + len(text)] == text
-    contexts = [{row["context"] for row in toyshop.rows("squad", split, shop)} for split in ("train", "test")]
+    contexts = [
+        {row["context"] for row in toyshop.rows("squad", split, shop)}
+        for split in ("train", "test")
+    ]
     assert not contexts[0] & contexts[1]
 
 
@@ -90,7 +95,12 @@ def test_answers_follow_from_the_records():
         assert len(matching) == (1 if row["answers"]["text"] else 0)
         for text, start in zip(row["answers"]["text"], row["answers"]["answer_start"], strict=True):
             sentence = matching[0]
-            assert sentence.start <= start < start + len(text) <= sentence.start + len(sentence.sentence)
+            assert (
+                sentence.start
+                <= start
+                < start + len(text)
+                <= sentence.start + len(sentence.sentence)
+            )
             value = str(getattr(sentence.record, field))
             if field in ("who", "colour", "day"):
                 assert text.lower() in value.lower()
@@ -102,7 +112,9 @@ def test_toyshop_squad_has_the_columns_of_squad():
     assert {"id", "question", "context", "answers"} <= set(splits["train"].column_names)
     rows = toyshop.rows("squad", "test")
     rows[0]["answers"]["text"].append("changed")
-    assert toyshop.rows("squad", "test")[0]["answers"]["text"][-1:] != ["changed"]  # the caller's copy
+    assert toyshop.rows("squad", "test")[0]["answers"]["text"][-1:] != [
+        "changed"
+    ]  # the caller's copy
 
 
 # Windows
@@ -121,12 +133,23 @@ def test_every_answer_is_read_back_from_its_places(questions, kind):
 
 def test_a_long_paragraph_becomes_windows_that_share_the_stride(questions, vocabulary):
     context = " ".join(row["context"] for row in questions[:12])
-    needle = questions[7]["answers"]["text"][0] if questions[7]["answers"]["text"] else questions[7]["context"][:8]
+    needle = (
+        questions[7]["answers"]["text"][0]
+        if questions[7]["answers"]["text"]
+        else questions[7]["context"][:8]
+    )
     start = context.index(questions[7]["context"]) + questions[7]["context"].index(needle)
     row = question(context) | {"answers": {"text": [needle], "answer_start": [start]}}
     windows = Windows([row], vocabulary, max_length=60, stride=20)
-    assert len(windows) > 4 and set(windows.row_of.tolist()) == {0} and int(windows.lengths.max()) <= 60
-    inside = [windows.answerable[s : s + n].clone() for s, n in zip(windows.starts, windows.lengths, strict=True)]
+    assert (
+        len(windows) > 4
+        and set(windows.row_of.tolist()) == {0}
+        and int(windows.lengths.max()) <= 60
+    )
+    inside = [
+        windows.answerable[s : s + n].clone()
+        for s, n in zip(windows.starts, windows.lengths, strict=True)
+    ]
     tokens = []
     for one, (first, mask) in enumerate(zip(windows.starts, inside, strict=True)):
         mask[0] = False
@@ -135,8 +158,12 @@ def test_a_long_paragraph_becomes_windows_that_share_the_stride(questions, vocab
             assert tokens[-20:] == spans[:20]  # what two windows share
             spans = spans[20:]
         tokens += spans
-    whole = vocabulary(context, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
-    assert [tuple(span) for span in tokens] == whole  # together they are the paragraph, nothing twice or lost
+    whole = vocabulary(context, add_special_tokens=False, return_offsets_mapping=True)[
+        "offset_mapping"
+    ]
+    assert [
+        tuple(span) for span in tokens
+    ] == whole  # together they are the paragraph, nothing twice or lost
     for i in range(len(windows)):
         said = windows.answer(i, int(windows.start[i]), int(windows.end[i]))
         assert said in ("", needle)
@@ -156,7 +183,9 @@ def test_only_the_paragraph_and_cls_can_answer(questions, vocabulary):
 @pytest.mark.parametrize("start", [-1, 1, 9])
 def test_answers_that_are_not_where_they_are_said_to_be_are_refused(vocabulary, start):
     row = question("a kite", answers={"text": ["a kite"], "answer_start": [start]})
-    with pytest.raises(ValueError, match=f"Row 1: the answer 'a kite' is not at character {start} of its context"):
+    with pytest.raises(
+        ValueError, match=f"Row 1: the answer 'a kite' is not at character {start} of its context"
+    ):
         Windows([question("a kite"), row], vocabulary)
 
 
@@ -173,7 +202,9 @@ def test_answers_are_read_in_the_form_of_squad_s_own_files(vocabulary):
 # The objective
 
 
-def test_the_loss_is_the_mean_of_two_cross_entropies_over_the_paragraph_and_cls(questions, vocabulary):
+def test_the_loss_is_the_mean_of_two_cross_entropies_over_the_paragraph_and_cls(
+    questions, vocabulary
+):
     objective = Span(make_encoder(vocabulary, max_length=256), dropout=0.0).eval()
     with torch.no_grad():
         objective.out.weight.mul_(40)
@@ -183,15 +214,18 @@ def test_the_loss_is_the_mean_of_two_cross_entropies_over_the_paragraph_and_cls(
             places = [t for t in range(hidden.shape[1]) if batch["answerable"][b, t]]
             found = []
             for i, name in enumerate(("start", "end")):
-                scores = {t: float(hidden[b, t] @ objective.out.weight[i] + objective.out.bias[i]) for t in places}
+                scores = {
+                    t: float(hidden[b, t] @ objective.out.weight[i] + objective.out.bias[i])
+                    for t in places
+                }
                 total = np.logaddexp.reduce(list(scores.values()))
                 by_hand += (total - scores[int(batch[name][b])]) / 14
                 found.append(max(scores, key=scores.get))
             right += found == [int(batch["start"][b]), int(batch["end"][b])]
         parts = objective(batch)
-    assert float(parts["loss"]) == pytest.approx(by_hand, rel=1e-4) and float(parts["exact"]) == pytest.approx(
-        right / 7
-    )
+    assert float(parts["loss"]) == pytest.approx(by_hand, rel=1e-4) and float(
+        parts["exact"]
+    ) == pytest.approx(right / 7)
 
 
 def test_chunks_and_padding_change_nothing(questions, vocabulary):
@@ -216,7 +250,9 @@ def test_chunks_and_padding_change_nothing(questions, vocabulary):
         wider["token_type_ids"] = torch.nn.functional.pad(wider["token_type_ids"], (0, 9))
     expected = grads(whole)
     for other in (grads(whole, chunk_size=3), grads(wider)):
-        assert torch.allclose(expected[0], other[0], atol=1e-5) and torch.allclose(expected[1], other[1], atol=1e-5)
+        assert torch.allclose(expected[0], other[0], atol=1e-5) and torch.allclose(
+            expected[1], other[1], atol=1e-5
+        )
 
 
 # EM and F1
@@ -283,15 +319,22 @@ def test_em_and_f1_equal_an_independent_transcription_on_1000_random_predictions
     assert scores["f1"] == pytest.approx(100 * np.mean([f for _, f in each]))
     has = [bool(row["answers"]["text"]) for row in rows]
     assert scores["HasAns_total"] == sum(has) and scores["NoAns_total"] == 1000 - sum(has)
-    assert scores["HasAns_f1"] == pytest.approx(100 * np.mean([f for (_, f), h in zip(each, has, strict=True) if h]))
+    assert scores["HasAns_f1"] == pytest.approx(
+        100 * np.mean([f for (_, f), h in zip(each, has, strict=True) if h])
+    )
     assert scores["NoAns_exact"] == pytest.approx(
         100 * np.mean([e for (e, _), h in zip(each, has, strict=True) if not h])
     )
-    assert 15 < scores["exact"] < 85 and scores["f1"] > scores["exact"]  # neither all right nor all wrong
+    assert (
+        15 < scores["exact"] < 85 and scores["f1"] > scores["exact"]
+    )  # neither all right nor all wrong
 
 
 def test_the_best_of_several_golds_counts():
-    row = {"id": "1", "answers": {"text": ["in the attic", "attic", "the"], "answer_start": [0, 0, 0]}}
+    row = {
+        "id": "1",
+        "answers": {"text": ["in the attic", "attic", "the"], "answer_start": [0, 0, 0]},
+    }
     assert answers.golds(row) == ["in the attic", "attic"]  # "the" is nothing once normalised
     assert answers.scores_of("The attic!", row) == (1.0, 1.0)
     assert answers.scores_of("an attic room", row) == (0.0, pytest.approx(2 / 3))
@@ -314,7 +357,9 @@ def test_the_threshold_is_the_best_of_all():
         tried = [-np.inf, *sorted({null for _, null in said.values()})]
         f1s = [answers.score(answers.apply_threshold(said, t), rows)["f1"] for t in tried]
         best = answers.best_threshold(said, rows)
-        assert answers.score(answers.apply_threshold(said, best), rows)["f1"] == pytest.approx(max(f1s))
+        assert answers.score(answers.apply_threshold(said, best), rows)["f1"] == pytest.approx(
+            max(f1s)
+        )
 
 
 def test_the_threshold_is_never_chosen_on_the_rows_that_it_is_tested_on(monkeypatch):
@@ -322,10 +367,14 @@ def test_the_threshold_is_never_chosen_on_the_rows_that_it_is_tested_on(monkeypa
     said = {row["id"]: ("kite", float(i)) for i, row in enumerate(rows)}
     chosen, real = [], answers.best_threshold
     monkeypatch.setattr(
-        squad, "best_threshold", lambda a, r, *m: chosen.append({x["context"] for x in r}) or real(a, r, *m)
+        squad,
+        "best_threshold",
+        lambda a, r, *m: chosen.append({x["context"] for x in r}) or real(a, r, *m),
     )
     scores = squad.evaluate_across(said, rows)
-    assert not chosen[0] & chosen[1] and len(chosen[0] | chosen[1]) == 6  # two halves, no paragraph in both
+    assert (
+        not chosen[0] & chosen[1] and len(chosen[0] | chosen[1]) == 6
+    )  # two halves, no paragraph in both
     assert scores["total"] == 12 and scores["best_f1"] >= scores["f1"]
     with pytest.raises(ValueError, match="about one paragraph"):
         squad.evaluate_across(said, rows[:2])
@@ -354,14 +403,22 @@ def test_the_best_spans_are_those_of_a_search_over_all():
 
 
 def test_of_several_windows_the_best_answers_are_ranked_together(questions, vocabulary):
-    reader = squad.Reader(Span(make_encoder(vocabulary, max_length=128)).eval(), max_length=60, stride=20)
+    reader = squad.Reader(
+        Span(make_encoder(vocabulary, max_length=128)).eval(), max_length=60, stride=20
+    )
     with torch.no_grad():
         reader.objective.out.weight.mul_(50)
     rows = [
-        row | {"context": " ".join(r["context"] for r in questions[i : i + 3])} for i, row in enumerate(questions[:4])
+        row | {"context": " ".join(r["context"] for r in questions[i : i + 3])}
+        for i, row in enumerate(questions[:4])
     ]
     said = reader.read([row | {"answers": None} for row in rows], n=5, batch_size=3)
-    windows = Windows([row | {"answers": {"text": [], "answer_start": []}} for row in rows], vocabulary, 60, stride=20)
+    windows = Windows(
+        [row | {"answers": {"text": [], "answer_start": []}} for row in rows],
+        vocabulary,
+        60,
+        stride=20,
+    )
     assert len(windows) > 6
     for number, row in enumerate(rows):
         nulls, best = [], -np.inf
@@ -371,8 +428,12 @@ def test_of_several_windows_the_best_answers_are_ranked_together(questions, voca
             nulls.append(logits[0].sum())
             best = max(best, squad.spans(logits, 200, 30)[0][2])
         each = said[row["id"]]
-        assert each.null == pytest.approx(min(nulls), abs=1e-4) and each.best[0][1] == pytest.approx(best, abs=1e-4)
-        assert [value for _, value in each.best] == sorted((value for _, value in each.best), reverse=True)
+        assert each.null == pytest.approx(min(nulls), abs=1e-4) and each.best[0][
+            1
+        ] == pytest.approx(best, abs=1e-4)
+        assert [value for _, value in each.best] == sorted(
+            (value for _, value in each.best), reverse=True
+        )
         assert len({text for text, _ in each.best}) == len(each.best) <= 5
         assert all(text in row["context"] for text, _ in each.best)
 
@@ -386,13 +447,26 @@ def test_a_reader_learns_where_the_answer_stands(vocabulary):
     for i in range(240):
         name, toy = rng.choice(names), rng.choice(("kites", "trains", "castles"))
         says = rng.random() < 2 / 3
-        context = f"On Monday six {toy} were bought by {name} ." if says else f"On Monday {name} bought six {toy} ."
-        rows.append(question(context, name if says else None, id=str(i), question=f"By whom were {toy} bought?"))
+        context = (
+            f"On Monday six {toy} were bought by {name} ."
+            if says
+            else f"On Monday {name} bought six {toy} ."
+        )
+        rows.append(
+            question(
+                context, name if says else None, id=str(i), question=f"By whom were {toy} bought?"
+            )
+        )
     start = make_encoder(vocabulary, num_hidden_layers=2, max_length=64)
     before = tasks.weights_hash(start)
-    reader = squad.fine_tune(start, rows[:200], epochs=10, batch_size=20, lr=4e-3, max_length=64, stride=8)
+    reader = squad.fine_tune(
+        start, rows[:200], epochs=10, batch_size=20, lr=4e-3, max_length=64, stride=8
+    )
     threshold = reader.choose_threshold(rows[:200])
-    scores, nothing = reader.evaluate(rows[200:], threshold), answers.score({r["id"]: "" for r in rows}, rows[200:])
+    scores, nothing = (
+        reader.evaluate(rows[200:], threshold),
+        answers.score({r["id"]: "" for r in rows}, rows[200:]),
+    )
     assert scores["f1"] > 85 > 60 > nothing["f1"] and scores["NoAns_exact"] > 80
     assert tasks.weights_hash(start) == before and reader.run.steps == 100
 
@@ -400,19 +474,30 @@ def test_a_reader_learns_where_the_answer_stands(vocabulary):
 QUICK = dict(epochs={None: 1}, lr=1e-3, batch_size=16, seeds=(0, 1))
 
 
-def test_the_protocol_runs_goes_on_and_refuses_other_settings(questions, vocabulary, tmp_path, monkeypatch):
+def test_the_protocol_runs_goes_on_and_refuses_other_settings(
+    questions, vocabulary, tmp_path, monkeypatch
+):
     data = {"train": questions[:32], "validation": questions[32:50]}
     start, quick = make_encoder(vocabulary, max_length=256), replace(protocols.SQUAD, **QUICK)
-    first = squad.run(data, start, protocol=replace(quick, seeds=(0,)), folder=tmp_path, max_length=256)
+    first = squad.run(
+        data, start, protocol=replace(quick, seeds=(0,)), folder=tmp_path, max_length=256
+    )
     assert first.complete and first.table["steps"].tolist() == [2]
     again = squad.run(data, start, protocol=quick, folder=tmp_path, max_length=256)
-    assert again.table["seed"].tolist() == [0, 1] and again.summary()["rule"][0] == "median of all runs"
+    assert (
+        again.table["seed"].tolist() == [0, 1]
+        and again.summary()["rule"][0] == "median of all runs"
+    )
     assert again.table["test"][0] == first.table["test"][0]
     monkeypatch.setattr(squad, "fine_tune", None)  # another run would now be an error
     same = squad.run(data, start, protocol=quick, folder=tmp_path, max_length=256)
     assert same.table["test"].tolist() == pytest.approx(again.table["test"].tolist())
-    with_bar = squad.run(data, start, protocol=quick, folder=tmp_path, max_length=256, progress=True)
-    assert with_bar.table["test"].tolist() == same.table["test"].tolist()  # a bar is no other setting
+    with_bar = squad.run(
+        data, start, protocol=quick, folder=tmp_path, max_length=256, progress=True
+    )
+    assert (
+        with_bar.table["test"].tolist() == same.table["test"].tolist()
+    )  # a bar is no other setting
     with pytest.raises(ValueError, match="take another folder"):
         squad.run(data, start, protocol=replace(quick, lr=2e-3), folder=tmp_path, max_length=256)
 
@@ -457,7 +542,10 @@ def test_readers_of_two_seeds_differ_in_head_and_in_order(questions, vocabulary,
 def test_scores_of_places_stay_float32_in_half_precision(questions, vocabulary):
     objective = Span(make_encoder(vocabulary, max_length=256)).eval()
     with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-        assert objective.logits(Windows(questions[:4], vocabulary, 256).batch(range(4))).dtype == torch.float32
+        assert (
+            objective.logits(Windows(questions[:4], vocabulary, 256).batch(range(4))).dtype
+            == torch.float32
+        )
 
 
 def test_a_run_is_tested_on_the_validation_rows_by_f1(monkeypatch):
@@ -465,30 +553,40 @@ def test_a_run_is_tested_on_the_validation_rows_by_f1(monkeypatch):
     said = {row["id"]: ("kite" if int(row["id"]) % 2 else "a red kite", -1.0) for row in rows}
     read = []
     reader = SimpleNamespace(
-        answers=lambda rows: read.append(rows) or said, run=SimpleNamespace(interrupted=False, steps=1)
+        answers=lambda rows: read.append(rows) or said,
+        run=SimpleNamespace(interrupted=False, steps=1),
     )
     monkeypatch.setattr(squad, "fine_tune", lambda *a, **o: reader)
     start = make_encoder(ck.data.train_tokenizer(["a red kite"], vocab_size=60))
     data = {"train": rows[:2], "validation": rows}
     row = squad.run(data, start, protocol=replace(protocols.SQUAD, seeds=(0,))).table.iloc[0]
     scores = squad.evaluate_across(said, rows)
-    assert (row["test"], row["test_exact"]) == (scores["f1"], scores["exact"]) and row["test"] > row["test_exact"]
+    assert (row["test"], row["test_exact"]) == (scores["f1"], scores["exact"]) and row[
+        "test"
+    ] > row["test_exact"]
     assert read == [rows]
 
 
 def test_a_threshold_may_be_the_best_by_exact_answers():
-    rows = [question(f"a red kite {i}", "a red kite" if i < 3 else None, id=str(i)) for i in range(4)]
+    rows = [
+        question(f"a red kite {i}", "a red kite" if i < 3 else None, id=str(i)) for i in range(4)
+    ]
     said = {"0": ("a red kite", 0.0), "1": ("kite", 1.0), "2": ("kite", 2.0), "3": ("kite", 0.5)}
     reader = squad.Reader(None)
     reader.answers = lambda rows: said
     assert (reader.choose_threshold(rows), reader.choose_threshold(rows, "exact")) == (2.0, 0.0)
     scores = squad.evaluate_across(said, rows)
-    assert (scores["best_exact"], scores["best_f1"]) == (50, pytest.approx(100 * (1 + 2 / 3 + 2 / 3) / 4))
+    assert (scores["best_exact"], scores["best_f1"]) == (
+        50,
+        pytest.approx(100 * (1 + 2 / 3 + 2 / 3) / 4),
+    )
 
 
 def test_a_reader_keeps_the_windows_that_it_was_trained_with(monkeypatch):
     seen, real = [], squad.Windows
-    monkeypatch.setattr(squad, "Windows", lambda *a, **o: seen.append((a[2], o["stride"])) or real(*a, **o))
+    monkeypatch.setattr(
+        squad, "Windows", lambda *a, **o: seen.append((a[2], o["stride"])) or real(*a, **o)
+    )
     rows = [question("a red kite and a drum " * 3, "a red kite", id="1")]
     start = make_encoder(ck.data.train_tokenizer([rows[0]["context"]], vocab_size=60))
     squad.fine_tune(start, rows, steps=1, max_length=20, stride=5).read(rows)
@@ -496,22 +594,37 @@ def test_a_reader_keeps_the_windows_that_it_was_trained_with(monkeypatch):
 
 
 def test_a_question_is_cut_where_it_was_asked_and_loses_its_leading_blanks(vocabulary):
-    long = question("clara bought a kite", "clara") | {"question": "  who bought it on monday in the shop ?"}
-    cut, whole = (Windows([long], vocabulary, max_length=60, stride=0, max_question=n) for n in (3, 30))
+    long = question("clara bought a kite", "clara") | {
+        "question": "  who bought it on monday in the shop ?"
+    }
+    cut, whole = (
+        Windows([long], vocabulary, max_length=60, stride=0, max_question=n) for n in (3, 30)
+    )
     rows = [vocabulary.decode(each.ids.tolist()).split(" [SEP]")[0] for each in (cut, whole)]
     assert rows == ["[CLS] who bought it", "[CLS] who bought it on monday in the shop ?"]
-    bpe = ck.data.train_tokenizer([long["question"], long["context"]] * 9, vocab_size=300, kind="bpe")
+    bpe = ck.data.train_tokenizer(
+        [long["question"], long["context"]] * 9, vocab_size=300, kind="bpe"
+    )
     stripped = long | {"question": long["question"].lstrip()}
     assert torch.equal(Windows([long], bpe, stride=0).ids, Windows([stripped], bpe, stride=0).ids)
 
 
 def test_other_answers_are_other_data_and_the_first_person_s_is_learned(vocabulary):
     context = "clara bought a red kite"
-    made = [Windows([question(context, text)], vocabulary) for text in ("red", "a red", "red kite", None)]
+    made = [
+        Windows([question(context, text)], vocabulary)
+        for text in ("red", "a red", "red kite", None)
+    ]
     assert len({each.fingerprint() for each in made}) == 4
-    people = {"text": ["red", "a red"], "answer_start": [context.index("red"), context.index("a red")]}
+    people = {
+        "text": ["red", "a red"],
+        "answer_start": [context.index("red"), context.index("a red")],
+    }
     both = Windows([question(context) | {"answers": people}], vocabulary)
-    assert (both.start.tolist(), both.end.tolist()) == (made[0].start.tolist(), made[0].end.tolist())
+    assert (both.start.tolist(), both.end.tolist()) == (
+        made[0].start.tolist(),
+        made[0].end.tolist(),
+    )
 
 
 @pytest.mark.parametrize("shop", SHOPS)
@@ -527,7 +640,9 @@ def test_an_answer_has_a_form_that_names_what_was_asked():
     assert maker.wordings(stock, "price") == ["five pounds each", "five pounds"]
     assert maker.wordings(stock, "shelf") == ["on the top shelf", "the top shelf"]
     assert maker.wordings(stock, "material") == ["wooden", "wood"]
-    told = maker.Told(stock, "There are five wooden drums for five pounds each on the top shelf.", 10)
+    told = maker.Told(
+        stock, "There are five wooden drums for five pounds each on the top shelf.", 10
+    )
     assert list(maker.places(told, "number")) == [], "the word stands there twice"
     inside = maker.Told(stock, "There are plywoods of wood.", 0)
     assert list(maker.places(inside, "material")) == []

@@ -25,29 +25,52 @@ def graded(texts, scores):
 
 
 def test_the_three_aggregations_by_hand(encoder, texts):
-    subsets = {"a": graded(texts[:9], [1, 5, 2, 4, 3, 0, 2, 1]), "b": graded(texts[20:24], [3, 0, 2])}
+    subsets = {
+        "a": graded(texts[:9], [1, 5, 2, 4, 3, 0, 2, 1]),
+        "b": graded(texts[20:24], [3, 0, 2]),
+    }
     cosines = {
-        name: ck.geometry.pair_cosines(encoder.encode([r[0] for r in rows]), encoder.encode([r[1] for r in rows]))
+        name: ck.geometry.pair_cosines(
+            encoder.encode([r[0] for r in rows]), encoder.encode([r[1] for r in rows])
+        )
         for name, rows in subsets.items()
     }
-    each = {n: ck.tasks.spearman(cosines[n].numpy(), [r[2] for r in rows]) for n, rows in subsets.items()}
-    together = ck.tasks.spearman(torch.cat(list(cosines.values())).numpy(), [r[2] for s in subsets.values() for r in s])
-    wanted = {"all": together, "mean": (each["a"] + each["b"]) / 2, "weighted": (8 * each["a"] + 3 * each["b"]) / 11}
+    each = {
+        n: ck.tasks.spearman(cosines[n].numpy(), [r[2] for r in rows])
+        for n, rows in subsets.items()
+    }
+    together = ck.tasks.spearman(
+        torch.cat(list(cosines.values())).numpy(), [r[2] for s in subsets.values() for r in s]
+    )
+    wanted = {
+        "all": together,
+        "mean": (each["a"] + each["b"]) / 2,
+        "weighted": (8 * each["a"] + 3 * each["b"]) / 11,
+    }
     for aggregation, value in wanted.items():
         table = ck.tasks.standard.sts(encoder, {"STS12": subsets}, aggregation=aggregation)
         assert table.loc["encoder", "STS12"] == pytest.approx(100 * value)
         assert table.index.name == f"Spearman × 100, {aggregation}"
-    assert len({round(value, 6) for value in wanted.values()}) == 3  # a table without its name says nothing
+    assert (
+        len({round(value, 6) for value in wanted.values()}) == 3
+    )  # a table without its name says nothing
 
 
 def test_the_table_has_two_rows_that_have_learnt_nothing(encoder, texts):
     tasks = {"one": {"": graded(texts[:9], range(8))}, "two": {"": graded(texts[9:20], range(10))}}
     table = ck.tasks.standard.sts(encoder, tasks)
-    assert list(table.index) == ["encoder", "random weights", "TF-IDF"] and list(table) == ["one", "two", "mean"]
+    assert list(table.index) == ["encoder", "random weights", "TF-IDF"] and list(table) == [
+        "one",
+        "two",
+        "mean",
+    ]
     assert table["mean"].tolist() == pytest.approx(table[["one", "two"]].mean(axis=1).tolist())
     assert len(ck.tasks.standard.sts(encoder, tasks, controls=False)) == 1
     twin = random_twin(encoder, seed=1)
-    assert not torch.equal(twin.encode(texts[:3]), encoder.encode(texts[:3])) and twin.pooling == encoder.pooling
+    assert (
+        not torch.equal(twin.encode(texts[:3]), encoder.encode(texts[:3]))
+        and twin.pooling == encoder.pooling
+    )
     assert torch.equal(twin.encode(texts[:3]), random_twin(encoder, seed=1).encode(texts[:3]))
 
 
@@ -57,7 +80,9 @@ def test_sts_takes_rows_of_one_s_own_and_models_of_others(encoder, texts):
     frame = pandas.DataFrame(rows, columns=["sentence1", "sentence2", "label"])
     assert ck.tasks.standard.sts(encoder, {"one": rows}).equals(whole)
     assert ck.tasks.standard.sts(encoder, {"one": frame.values.tolist()}).equals(whole)
-    other = SimpleNamespace(encode=lambda texts, batch_size: encoder.encode(texts).numpy())  # as a SentenceTransformer
+    other = SimpleNamespace(
+        encode=lambda texts, batch_size: encoder.encode(texts).numpy()
+    )  # as a SentenceTransformer
     assert ck.tasks.standard.sts(other, {"one": rows}).equals(whole.loc[["encoder", "TF-IDF"]])
 
 
@@ -67,21 +92,27 @@ def test_tf_idf_by_hand():
     red = kite = math.log(4 / 3) + 1  # scikit-learn: ln((1 + N) / (1 + df)) + 1
     drum = math.log(4 / 2) + 1
     cosine = red * red / (math.hypot(red, kite) * math.hypot(red, drum))
-    assert counts.cosines([texts[0], texts[0]], [texts[1], "unseen"]).tolist() == pytest.approx([cosine, 0.0])
+    assert counts.cosines([texts[0], texts[0]], [texts[1], "unseen"]).tolist() == pytest.approx(
+        [cosine, 0.0]
+    )
 
 
 def senteval(folder):
     """SentEval's layout in small."""
     year = folder / "STS" / "STS12-en-test"
     year.mkdir(parents=True)
-    (year / "STS.input.MSRpar.txt").write_text("A dog.\tA cat.\nIt rains.\tRain falls.\tmore\nA.\tB.\n")
+    (year / "STS.input.MSRpar.txt").write_text(
+        "A dog.\tA cat.\nIt rains.\tRain falls.\tmore\nA.\tB.\n"
+    )
     (year / "STS.gs.MSRpar.txt").write_text("1.5\n4\n\n")
     (year / "STS.input.OnWN.txt").write_text("One.\tTwo.\n")
     (year / "STS.gs.OnWN.txt").write_text("2.0\n")
     bench = folder / "STS" / "STSBenchmark"
     bench.mkdir()
     start = "main\tMSR\t2012test\t0024\t"
-    (bench / "sts-test.csv").write_text(f'{start}2.500\tA girl.\tA "girl".\n{start}1.0\tC.\tD.\tmore\n')
+    (bench / "sts-test.csv").write_text(
+        f'{start}2.500\tA girl.\tA "girl".\n{start}1.0\tC.\tD.\tmore\n'
+    )
     (folder / "SICK").mkdir()
     lines = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
     lines += "7\tA.\tB.\t3.6\tNEUTRAL\n8\tA.\tC.\t1\tNEUTRAL\n"
@@ -115,17 +146,25 @@ def test_real_sts_b_of_tf_idf_and_its_name():
     rows = found["STS-B validation"][""]
     texts = [text for row in rows for text in row[:2]]
     cosines = TfIdf(texts).cosines(*([row[side] for row in rows] for side in (0, 1)))
-    assert ck.tasks.spearman(cosines.numpy(), [row[2] for row in rows]) == pytest.approx(0.7489, abs=1e-4)
+    assert ck.tasks.spearman(cosines.numpy(), [row[2] for row in rows]) == pytest.approx(
+        0.7489, abs=1e-4
+    )
 
 
 MINI = Path(REAL or "", "models", "all-MiniLM-L6-v2")
-SCORED = [Path(REAL or "", *where, "sts-test.csv") for where in (("STSBenchmark",), ("STS", "STSBenchmark"))]
+SCORED = [
+    Path(REAL or "", *where, "sts-test.csv")
+    for where in (("STSBenchmark",), ("STS", "STSBenchmark"))
+]
 SCORED += [Path(REAL or "", "glue_data", "STS-B", "original", "sts-test.tsv")]
 
 
 @pytest.mark.full
 @pytest.mark.real_data
-@pytest.mark.skipif(not any(file.is_file() for file in SCORED), reason="the scores of STS-B's test set are not there")
+@pytest.mark.skipif(
+    not any(file.is_file() for file in SCORED),
+    reason="the scores of STS-B's test set are not there",
+)
 def test_sts_b_test_of_all_minilm_is_the_published_82_03():
     """Its model card's entry in mteb's table: STSBenchmark, split test, cosine, Spearman × 100."""
     file = next(file for file in SCORED if file.is_file())
@@ -146,7 +185,9 @@ def test_sts_b_of_all_minilm_on_the_rows_that_have_scores():
     found = ck.tasks.zero_shot_sts(encoder, rows)["spearman"]
     theirs = SentenceTransformer(str(MINI), device="cpu")
     a, b = (torch.tensor(theirs.encode(rows[name][:])) for name in ("sentence1", "sentence2"))
-    assert found == pytest.approx(ck.tasks.spearman(ck.geometry.pair_cosines(a, b).numpy(), rows["label"]), abs=1e-6)
+    assert found == pytest.approx(
+        ck.tasks.spearman(ck.geometry.pair_cosines(a, b).numpy(), rows["label"]), abs=1e-6
+    )
     assert encoder.pooling == "mean" and found > 0.9  # all 1,500 rows: 0.8672
 
 
@@ -158,7 +199,10 @@ def score_by_loops(encoder, text, hidden=lambda ids, place, i: i == place):
     ids = encoder.tokenizer(text)["input_ids"]
     total = 0.0
     for place in range(1, len(ids) - 1):
-        masked = [encoder.tokenizer.mask_token_id if hidden(ids, place, i) else id for i, id in enumerate(ids)]
+        masked = [
+            encoder.tokenizer.mask_token_id if hidden(ids, place, i) else id
+            for i, id in enumerate(ids)
+        ]
         with torch.no_grad():
             scores = encoder.model(torch.tensor([masked])).logits[0, place].double()
         total += (scores[ids[place]] - scores.exp().sum().log()).item()
@@ -169,13 +213,17 @@ def score_by_loops(encoder, text, hidden=lambda ids, place, i: i == place):
 def test_pseudo_log_likelihood_by_loops(batch_size, encoder, texts):
     encoder.eval()
     found = ck.tasks.standard.pseudo_log_likelihoods(encoder, texts[:6], batch_size)
-    assert found.tolist() == pytest.approx([score_by_loops(encoder, text) for text in texts[:6]], abs=1e-4)
+    assert found.tolist() == pytest.approx(
+        [score_by_loops(encoder, text) for text in texts[:6]], abs=1e-4
+    )
 
 
 @pytest.fixture(scope="module")
 def of_pieces():
     """An encoder whose tokenizer knows three words whole, and others by pieces. Neighbours matter to it."""
-    found = make_encoder(ck.data.train_tokenizer(["the red kite"] * 9 + ["bcfgjlmnopqsuvwxyz"], vocab_size=70)).eval()
+    found = make_encoder(
+        ck.data.train_tokenizer(["the red kite"] * 9 + ["bcfgjlmnopqsuvwxyz"], vocab_size=70)
+    ).eval()
     with torch.no_grad():
         for weight in found.parameters():
             weight.mul_(10)
@@ -202,7 +250,9 @@ def test_words_of_the_other_side_of_a_pair_stay_visible(of_pieces, monkeypatch):
     """The first words of both sides have the number 0."""
     seen, plain = [], type(of_pieces).forward
     monkeypatch.setattr(
-        type(of_pieces), "forward", lambda self, view: seen.extend(view["input_ids"].tolist()) or plain(self, view)
+        type(of_pieces),
+        "forward",
+        lambda self, view: seen.extend(view["input_ids"].tolist()) or plain(self, view),
     )
     ck.tasks.standard.pseudo_log_likelihoods(of_pieces, [("kite", "red")], metric="within_word_l2r")
     assert [row.count(of_pieces.tokenizer.mask_token_id) for row in seen] == [1, 1]
@@ -211,7 +261,9 @@ def test_words_of_the_other_side_of_a_pair_stay_visible(of_pieces, monkeypatch):
 def test_copies_that_two_texts_share_are_computed_once(encoder, monkeypatch):
     seen, plain = [], type(encoder).forward
     monkeypatch.setattr(
-        type(encoder), "forward", lambda self, view: seen.extend(view["input_ids"].tolist()) or plain(self, view)
+        type(encoder),
+        "forward",
+        lambda self, view: seen.extend(view["input_ids"].tolist()) or plain(self, view),
     )
     pair = ["the red kite", "the red drum"]
     ids = [encoder.tokenizer(text)["input_ids"] for text in pair]
@@ -239,13 +291,24 @@ def write_blimp(folder, pairs, field="syntax"):
 def test_blimp_counts_pairs_in_the_right_order(encoder, texts, tmp_path):
     scores = ck.tasks.standard.pseudo_log_likelihoods(encoder, texts[:8]).tolist()
     by_score = [text for _, text in sorted(zip(scores, texts[:8], strict=True), reverse=True)]
-    right, wrong = list(zip(by_score, by_score[1:], strict=False)), list(zip(by_score[1:], by_score, strict=False))
+    right, wrong = (
+        list(zip(by_score, by_score[1:], strict=False)),
+        list(zip(by_score[1:], by_score, strict=False)),
+    )
     write_blimp(tmp_path, right[:3] + wrong[:1])
-    write_blimp(tmp_path, [*wrong[:1], (by_score[0], by_score[0])], "semantics")  # a tie counts half
+    write_blimp(
+        tmp_path, [*wrong[:1], (by_score[0], by_score[0])], "semantics"
+    )  # a tie counts half
     table = ck.tasks.standard.blimp(encoder, tmp_path, progress=False)
     assert table["accuracy"].to_dict() == {"semantics_toy": 0.25, "syntax_toy": 0.75, "all": 0.5}
-    assert table["pairs"].tolist() == [2, 4, 6] and table["field"].tolist() == ["semantics", "syntax", ""]
-    limited = ck.tasks.standard.blimp(encoder, tmp_path, limit=3, phenomena=["syntax_toy"], progress=False)
+    assert table["pairs"].tolist() == [2, 4, 6] and table["field"].tolist() == [
+        "semantics",
+        "syntax",
+        "",
+    ]
+    limited = ck.tasks.standard.blimp(
+        encoder, tmp_path, limit=3, phenomena=["syntax_toy"], progress=False
+    )
     assert limited.loc["all", "accuracy"] == 1.0 and limited.loc["all", "pairs"] == 3
 
 
@@ -286,8 +349,12 @@ def real_layout(folder):
     """A folder with GLUE, STS and BLiMP in small."""
     senteval(folder)
     rows = "\n".join(f"{'good' if i % 2 else 'bad'} toy number {i}\t{i % 2}" for i in range(40))
-    scores = "\n".join(f"{i}\tg\tf\ty\to\ts\ts\ta ball {i}\ta ball {i // 2}\t{i % 5 + 0.5}" for i in range(40))
-    header = "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2\tscore\n"
+    scores = "\n".join(
+        f"{i}\tg\tf\ty\to\ts\ts\ta ball {i}\ta ball {i // 2}\t{i % 5 + 0.5}" for i in range(40)
+    )
+    header = (
+        "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2\tscore\n"
+    )
     for split in ("train", "dev"):
         for task, text in (("SST-2", "sentence\tlabel\n" + rows), ("STS-B", header + scores)):
             (folder / "glue_data" / task).mkdir(parents=True, exist_ok=True)
@@ -296,29 +363,42 @@ def real_layout(folder):
     return folder
 
 
-def test_the_command_measures_a_folder_and_writes_a_table_and_a_card(saved, tmp_path, capsys, monkeypatch):
+def test_the_command_measures_a_folder_and_writes_a_table_and_a_card(
+    saved, tmp_path, capsys, monkeypatch
+):
     source = real_layout(tmp_path / "real")
     assert main(["evaluate", str(saved), "--data", str(source), "--limit", "30", "--quiet"]) == 0
     told = capsys.readouterr().out
     table = pandas.read_csv(saved / "evaluation.csv")
     assert list(dict.fromkeys(table["part"])) == ["glue", "sts", "blimp", "geometry"]
     assert table["measurement"].tolist()[:2] == ["sst2 probe, accuracy", "stsb probe, spearman"]
-    assert {"STS12, Spearman", "STS-B, Spearman", "SICK-R, Spearman", "mean, Spearman"} <= set(table["measurement"])
+    assert {"STS12, Spearman", "STS-B, Spearman", "SICK-R, Spearman", "mean, Spearman"} <= set(
+        table["measurement"]
+    )
     assert table["value"].notna().all() and "uniformity" in told
     card = (saved / "evaluation.md").read_text()
-    assert card.startswith("## Evaluation") and "| BLiMP all | 1 pairs |" in card and "| 50.00 | chance |" in card
+    assert (
+        card.startswith("## Evaluation")
+        and "| BLiMP all | 1 pairs |" in card
+        and "| 50.00 | chance |" in card
+    )
     assert ck.Encoder.from_pretrained(saved).width == 32  # the folder still opens
 
 
 def test_without_data_the_toyshop_is_measured(saved, tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("CONTRAST_KIT_REAL_DATA", raising=False)
     few = [ck.tasks.load(f"toyshop/{name}") for name in ("cola", "stsb")]
-    monkeypatch.setattr(reports._Evaluation, "_tasks", lambda self: few)  # eight tasks take a minute
+    monkeypatch.setattr(
+        reports._Evaluation, "_tasks", lambda self: few
+    )  # eight tasks take a minute
     assert main(["evaluate", str(saved), "--out", str(tmp_path / "out"), "--limit", "60"]) == 0
     told = capsys.readouterr().out
     assert "glue: cola probe, mcc" in told and "BLiMP was left out: no folder" in told
     table = pandas.read_csv(tmp_path / "out" / "evaluation.csv").set_index("measurement")
-    assert table.loc["cola probe, mcc", "baseline"] == 0 and "60 rows" in table.loc["cola probe, mcc", "data"]
+    assert (
+        table.loc["cola probe, mcc", "baseline"] == 0
+        and "60 rows" in table.loc["cola probe, mcc", "data"]
+    )
     assert table.loc["toyshop/stsb, Spearman", "baseline is"] == "TF-IDF"
 
 
@@ -336,22 +416,30 @@ def test_the_numbers_of_the_report_are_those_of_the_rooms(saved, texts, tmp_path
     table = ck.tasks.standard.evaluate(encoder, source, limit=None, pairs=29, progress=False).table
     found = table.set_index("measurement")[["value", "random weights", "baseline"]].astype(float)
     told = ["stsb probe, spearman", "BLiMP all", "alignment", "uniformity"]
-    assert (found.loc[told, "value"] != found.loc[told, "random weights"]).all()  # so that an exchange is seen
+    assert (
+        found.loc[told, "value"] != found.loc[told, "random weights"]
+    ).all()  # so that an exchange is seen
     sst2, stsb = (ck.tasks.load(source / "glue_data" / name) for name in ("SST-2", "STS-B"))
     for column, each in (("value", encoder), ("random weights", random_twin(encoder))):
         of = found[column]
         assert of["sst2 probe, accuracy"] == 100 * ck.tasks.probe(each, sst2)["accuracy"]
-        assert of["stsb probe, spearman"] == pytest.approx(100 * ck.tasks.probe(each, stsb)["spearman"])
+        assert of["stsb probe, spearman"] == pytest.approx(
+            100 * ck.tasks.probe(each, stsb)["spearman"]
+        )
         minimal = ck.tasks.standard.blimp(each, source / "blimp", limit=29, progress=False)
         assert of["BLiMP all"] == 100 * minimal["accuracy"]["all"]
         similar = [row for row in stsb.validation if row["label"] >= 4]
         a, b = (each.encode([row[name] for row in similar]) for name in ("sentence1", "sentence2"))
         assert of["alignment"] == pytest.approx(ck.geometry.alignment(a, b).item(), rel=1e-5)
         texts = {*stsb.validation["sentence1"], *stsb.validation["sentence2"]}
-        assert of["uniformity"] == pytest.approx(ck.geometry.uniformity(each.encode(sorted(texts))).item(), rel=1e-4)
+        assert of["uniformity"] == pytest.approx(
+            ck.geometry.uniformity(each.encode(sorted(texts))).item(), rel=1e-4
+        )
     scores = ck.tasks.standard.sts(encoder, ck.tasks.standard.read_sts(source))
     assert found.loc["STS12, Spearman"].tolist() == pytest.approx(scores["STS12"].tolist())
-    right = [row["label"] == 0 for row in sst2.validation]  # the most frequent class of the training rows
+    right = [
+        row["label"] == 0 for row in sst2.validation
+    ]  # the most frequent class of the training rows
     assert found["baseline"]["sst2 probe, accuracy"] == 100 * np.mean(right)
 
 
@@ -360,13 +448,18 @@ def test_a_folder_without_a_trained_head_gets_no_blimp(saved, tmp_path):
     assert reports.has_word_head(saved) and reports.has_word_head("a/name")
     (saved / "config.json").write_text(json.dumps(config | {"architectures": ["RobertaModel"]}))
     assert not reports.has_word_head(saved)
-    for without in ({"taught_without_words": "ELECTRA's"}, {"architectures": ["ElectraForPreTraining"]}):
+    for without in (
+        {"taught_without_words": "ELECTRA's"},
+        {"architectures": ["ElectraForPreTraining"]},
+    ):
         (saved / "config.json").write_text(json.dumps(config | {"model_type": "electra"} | without))
         assert not reports.has_word_head(saved)
     (saved / "config.json").write_text(json.dumps(config))
     encoder = ck.Encoder.from_pretrained(saved)
     assert reports.has_word_head(encoder)
-    encoder.model.config.taught_without_words = "replaced token detection"  # before it is saved, too
+    encoder.model.config.taught_without_words = (
+        "replaced token detection"  # before it is saved, too
+    )
     assert not reports.has_word_head(encoder)
     (saved / "config.json").write_text(json.dumps(config | {"architectures": ["RobertaModel"]}))
     source = write_blimp(tmp_path / "data" / "blimp", [("a", "b")]).parent
@@ -377,9 +470,23 @@ def test_a_folder_without_a_trained_head_gets_no_blimp(saved, tmp_path):
 def test_the_command_hands_on_what_it_was_given(saved, tmp_path, monkeypatch, capsys):
     given = []
     report = SimpleNamespace(write=lambda out: given.append(out) or (out, out))
-    monkeypatch.setattr(ck.tasks.standard, "evaluate", lambda *args, **how: given.append((args, how)) or report)
+    monkeypatch.setattr(
+        ck.tasks.standard, "evaluate", lambda *args, **how: given.append((args, how)) or report
+    )
     monkeypatch.setenv("CONTRAST_KIT_REAL_DATA", "theirs")
-    more = ["--data", "mine", "--limit", "0", "--pairs", "7", "--pooling", "first", "--only", "sts", "--quiet"]
+    more = [
+        "--data",
+        "mine",
+        "--limit",
+        "0",
+        "--pairs",
+        "7",
+        "--pooling",
+        "first",
+        "--only",
+        "sts",
+        "--quiet",
+    ]
     assert main(["evaluate", str(saved), *more, "--out", str(tmp_path / "out")]) == 0
     (args, how), out = given
     assert args == (str(saved), "mine") and out == tmp_path / "out"

@@ -22,14 +22,24 @@ cancel: 1.1e-11 was seen on a CPU without AVX-512."""
 
 def gradients(objective):
     """The gradient of every parameter, in float64 for comparing."""
-    return {name: p.grad.double().clone() for name, p in objective.named_parameters() if p.grad is not None}
+    return {
+        name: p.grad.double().clone()
+        for name, p in objective.named_parameters()
+        if p.grad is not None
+    }
 
 
 def largest_difference(a, b):
     """Of two sets of gradients, relative to the largest gradient."""
     scale = max(value.abs().max().item() for value in b.values())
     zero = torch.zeros(())  # of a parameter that one of the two never touched
-    return max((a.get(name, zero) - b.get(name, zero)).abs().max().item() for name in a.keys() | b.keys()) / scale
+    return (
+        max(
+            (a.get(name, zero) - b.get(name, zero)).abs().max().item()
+            for name in a.keys() | b.keys()
+        )
+        / scale
+    )
 
 
 def one_step(objective, batches, **options):
@@ -48,7 +58,9 @@ def test_whole_step_is_the_definition(objective, batch):
     objective.zero_grad()
     definition = objective(batch, torch.Generator().manual_seed(7))
     definition["loss"].backward()
-    assert parts == pytest.approx({name: value.item() for name, value in definition.items()}, abs=1e-12)
+    assert parts == pytest.approx(
+        {name: value.item() for name, value in definition.items()}, abs=1e-12
+    )
     assert largest_difference(ours, gradients(objective)) < EXACT
 
 
@@ -82,7 +94,9 @@ def test_with_dropout_the_replay_repeats_every_mask(name, tokenizer, batch):
             torch.manual_seed(seeds.pop(0))
             chunks.append(objective.encode(view_name, chunk))
         heads = chunks[0].vectors
-        vectors[view_name] = {head: torch.cat([chunk.vectors[head] for chunk in chunks]) for head in heads}
+        vectors[view_name] = {
+            head: torch.cat([chunk.vectors[head] for chunk in chunks]) for head in heads
+        }
         for chunk in chunks:
             ck.objectives.base.add(sums, chunk.sums)
         ck.objectives.base.add(counts, objective.term_counts(view_name, view))
@@ -102,16 +116,22 @@ def test_the_callers_rows_of_a_view_are_all_used_once(batch):
 def test_accumulation_averages_tokens_as_one_large_batch_would(tokenizer, batch):
     objective = ck.objectives.MLM(make_encoder(tokenizer), p_m=0.5).double()
     views = objective.views(batch, torch.Generator().manual_seed(1))["T0"]
-    objective.views = lambda part, generator: {"T0": part}  # the same noise however the batch is cut
+    objective.views = lambda part, generator: {
+        "T0": part
+    }  # the same noise however the batch is cut
     whole, expected = one_step(objective, [views])
-    parts, ours = one_step(objective, cut(views, 3))  # four batches with unequal numbers of masked tokens
+    parts, ours = one_step(
+        objective, cut(views, 3)
+    )  # four batches with unequal numbers of masked tokens
     assert parts["mlm"] == pytest.approx(whole["mlm"], rel=1e-12)
     assert largest_difference(ours, expected) < EXACT
 
 
 def test_accumulation_averages_the_gradients_of_the_contrasts(tokenizer, batch):
     objective = ck.objectives.CMLM(make_encoder(tokenizer), contrast="info_nce", mlm=False).double()
-    halves = [{key: value[rows] for key, value in batch.items()} for rows in (slice(0, 5), slice(5, 10))]
+    halves = [
+        {key: value[rows] for key, value in batch.items()} for rows in (slice(0, 5), slice(5, 10))
+    ]
     generator = torch.Generator().manual_seed(7)
     found = []
     for which in halves:
@@ -125,7 +145,9 @@ def test_accumulation_averages_the_gradients_of_the_contrasts(tokenizer, batch):
 
 
 def test_accumulation_adds_no_negatives(tokenizer, batch):
-    objective = ck.objectives.CMLM(make_encoder(tokenizer), contrast="info_nce", tau=10.0, mlm=False).double()
+    objective = ck.objectives.CMLM(
+        make_encoder(tokenizer), contrast="info_nce", tau=10.0, mlm=False
+    ).double()
     whole, _ = one_step(objective, [batch])
     halves, _ = one_step(objective, cut(batch, 6))
     # At a high temperature the loss is close to the log of the number of candidates: 12 against 6.
@@ -145,7 +167,11 @@ def test_a_contrast_that_is_only_logged_is_no_loss(encoder, batch):
         contrastive = True
 
         def encode(self, name, view):
-            return super().encode(name, view)._replace(vectors={"h": self.encoder.pool(self.encoder(view), view)})
+            return (
+                super()
+                .encode(name, view)
+                ._replace(vectors={"h": self.encoder.pool(self.encoder(view), view)})
+            )
 
         def contrast(self, vectors, facts):
             return {"cone": ck.geometry.anisotropy(vectors["T0"]["h"])}
@@ -176,12 +202,18 @@ def test_the_contrast_is_told_what_only_the_views_know(chunk_size, encoder, batc
 
 
 @pytest.mark.parametrize("chunk_size", [None, 5])
-def test_all_is_encoded_in_the_precision_asked_for_and_the_contrast_is_not(chunk_size, encoder, batch):
+def test_all_is_encoded_in_the_precision_asked_for_and_the_contrast_is_not(
+    chunk_size, encoder, batch
+):
     """Words of an auxiliary model and the first of two passes, too: else the second has other vectors."""
     objective, found = ck.objectives.CMLM(encoder, contrast="info_nce"), set()
 
     def watch(name, of):
-        setattr(objective, name, lambda *given: found.add((name, torch.is_autocast_enabled("cpu"))) or of(*given))
+        setattr(
+            objective,
+            name,
+            lambda *given: found.add((name, torch.is_autocast_enabled("cpu"))) or of(*given),
+        )
 
     for name in ("views", "encode", "contrast"):
         watch(name, getattr(objective, name))

@@ -51,27 +51,43 @@ def mine(*names):
 
 
 def test_classes_have_the_integers_of_the_task_that_is_given(lines):
-    for names in (("pos", "neg"), ("neg", "pos"), ("neu", "pos", "neg")):  # a file need not have them all
+    for names in (
+        ("pos", "neg"),
+        ("neg", "pos"),
+        ("neu", "pos", "neg"),
+    ):  # a file need not have them all
         train = tasks.load(lines(), task=mine(*names)).train
         assert [names[label] for label in train["label"][:2]] == ["pos", "neg"]
         assert train.features["label"].names == list(names)
-    assert tasks.load(lines(), task=mine("neg", "pos"), labels=("pos", "neg")).train["label"][:2] == [1, 0]
+    assert tasks.load(lines(), task=mine("neg", "pos"), labels=("pos", "neg")).train["label"][
+        :2
+    ] == [1, 0]
     for names in (("good", "bad"), ("pos", "neu")):
         with pytest.raises(ValueError, match=f"The label 'neg' is none of {names[0]}"):
             tasks.load(lines(), task=mine(*names))
     for unnamed in ((1, 0), ("1", "0")):
-        assert tasks.load(lines(classes=unnamed), task=mine("neg", "pos")).train["label"][:2] == [1, 0]
+        assert tasks.load(lines(classes=unnamed), task=mine("neg", "pos")).train["label"][:2] == [
+            1,
+            0,
+        ]
 
 
 def test_labels_may_stand_in_a_column_of_another_name(lines):
     data = tasks.load(lines("mood"), task=mine("pos", "neg"), label="mood")
     assert data.train.column_names == ["text", "label"] and data.train["label"][:2] == [0, 1]
-    assert tasks.load(lines("stars", (0, 1)), task=mine("a", "b"), label="stars").train["label"][:2] == [0, 1]
-    three = tasks.load(lines("mood"), task=mine("pos", "neg"), label="mood", labels=("neg", "pos")).train
+    assert tasks.load(lines("stars", (0, 1)), task=mine("a", "b"), label="stars").train["label"][
+        :2
+    ] == [0, 1]
+    three = tasks.load(
+        lines("mood"), task=mine("pos", "neg"), label="mood", labels=("neg", "pos")
+    ).train
     assert three["label"][:2] == [0, 1]  # the task has the last word
     with pytest.raises(ValueError, match="no column 'kind'; the columns are text, mood"):
         tasks.load(lines("mood"), task=mine("pos", "neg"), label="kind")
-    with pytest.raises(ValueError, match="split 'train' has a column 'label' too: rename or remove it to read 'mood'"):
+    with pytest.raises(
+        ValueError,
+        match="split 'train' has a column 'label' too: rename or remove it to read 'mood'",
+    ):
         tasks.load(lines("mood", label=1), task=mine("pos", "neg"), label="mood")
 
 
@@ -80,7 +96,10 @@ def test_the_table_holds_every_task_and_extends_the_one_of_the_data():
     for name, row in glue.TASKS.items():
         task = tasks.TASKS[name]
         assert (task.columns, task.label_names) == (row.columns, row.label_names)
-    assert tasks.TASKS["cola"].metrics[0] == "mcc" and tasks.TASKS["stsb"].metrics == ("spearman", "pearson")
+    assert tasks.TASKS["cola"].metrics[0] == "mcc" and tasks.TASKS["stsb"].metrics == (
+        "spearman",
+        "pearson",
+    )
     assert [tasks.TASKS[name].classes for name in ("sst2", "mnli", "stsb")] == [2, 3, 1]
 
 
@@ -143,7 +162,9 @@ def test_metrics_of_constant_predictions_are_zero():
 
 def test_pearson_and_spearman_are_not_exchanged():
     scores, truth = [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 100.0]
-    assert tasks.spearman(scores, truth) == pytest.approx(1.0) and tasks.pearson(scores, truth) < 0.8
+    assert (
+        tasks.spearman(scores, truth) == pytest.approx(1.0) and tasks.pearson(scores, truth) < 0.8
+    )
 
 
 def test_ties_share_their_rank():
@@ -156,7 +177,9 @@ def test_macro_f1_counts_each_class_the_same():
     predicted, truth = [0, 0, 1, 2, 2, 2], [0, 1, 1, 2, 2, 0]
     each = [2 * 1 / (2 + 2), 2 * 1 / (1 + 2), 2 * 2 / (3 + 2)]  # 2 × right / (said + there)
     assert tasks.macro_f1(predicted, truth) == pytest.approx(sum(each) / 3)
-    assert tasks.macro_f1([0] * 10, [0] * 9 + [1]) == pytest.approx(2 * 9 / 19 / 2)  # accuracy would be 0.9
+    assert tasks.macro_f1([0] * 10, [0] * 9 + [1]) == pytest.approx(
+        2 * 9 / 19 / 2
+    )  # accuracy would be 0.9
 
 
 def test_macro_f1_is_of_the_classes_of_the_labels():
@@ -170,7 +193,9 @@ def test_classes_with_names_are_numbered_as_the_task_numbers_them():
 
     mine = tasks.Task("mine", ("text",), ("bad", "good"), ("f1",))
     features = Features({"text": Value("string"), "label": ClassLabel(names=["good", "bad"])})
-    rows = Dataset.from_dict({"text": ["fine", "dull", "poor"], "label": [0, 1, 1]}, features=features)
+    rows = Dataset.from_dict(
+        {"text": ["fine", "dull", "poor"], "label": [0, 1, 1]}, features=features
+    )
     data = tasks.TaskData(mine, {"train": rows})
     assert data.train["label"] == [1, 0, 0] and rows["label"] == [0, 1, 1]
     with pytest.raises(ValueError, match="The label 'good' is none of bad, fair"):
@@ -178,12 +203,18 @@ def test_classes_with_names_are_numbered_as_the_task_numbers_them():
 
 
 def test_a_task_names_metrics_that_there_are_and_that_its_labels_have():
-    with pytest.raises(ValueError, match=r"no metric 'macrof1'; there are .*\['name'\] = function adds one"):
+    with pytest.raises(
+        ValueError, match=r"no metric 'macrof1'; there are .*\['name'\] = function adds one"
+    ):
         tasks.Task("mine", ("text",), ("a", "b"), ("macrof1",))
     for metric in ("accuracy", "mcc", "f1", "macro_f1"):
-        with pytest.raises(ValueError, match=f"{metric} is of classes, and mine has scores: take spearman"):
+        with pytest.raises(
+            ValueError, match=f"{metric} is of classes, and mine has scores: take spearman"
+        ):
             tasks.Task("mine", ("text",), None, ("pearson", metric))
-    with pytest.raises(ValueError, match="f1 is that of class 1 among two, and mine has 3: take macro_f1"):
+    with pytest.raises(
+        ValueError, match="f1 is that of class 1 among two, and mine has 3: take macro_f1"
+    ):
         tasks.Task("mine", ("text",), ("a", "b", "c"), ("accuracy", "f1"))
 
 
@@ -201,8 +232,12 @@ def test_a_metric_of_ones_own_selects_and_is_reported(start, monkeypatch):
         assert tuned.best["nearness"] == max(row["nearness"] for row in tuned.validation) <= 0
 
 
-@pytest.mark.parametrize("test", ["review,mood\nx,\ny,\n", "review\nx\ny\n"], ids=["empty", "no column"])
-@pytest.mark.parametrize("train", ["review,mood\nfine,good\ndull,bad\n", "review,mood\nfine,0\ndull,1\n"])
+@pytest.mark.parametrize(
+    "test", ["review,mood\nx,\ny,\n", "review\nx\ny\n"], ids=["empty", "no column"]
+)
+@pytest.mark.parametrize(
+    "train", ["review,mood\nfine,good\ndull,bad\n", "review,mood\nfine,0\ndull,1\n"]
+)
 @pytest.mark.parametrize("label", ["mood"])
 def test_a_test_split_may_have_no_labels(label, train, test, tmp_path):
     for name, text in {"train": train, "test": test}.items():
@@ -216,10 +251,14 @@ def test_a_test_split_may_have_no_labels(label, train, test, tmp_path):
 
 def test_mnli_counts_once_in_the_average():
     eight = dict(qqp=0, qnli=0, sst2=0, cola=0, rte=0, mrpc=0, stsb=0)
-    assert tasks.glue_average(eight | {"mnli_matched": 80, "mnli_mismatched": 84}) == pytest.approx(82 / 8)
+    assert tasks.glue_average(eight | {"mnli_matched": 80, "mnli_mismatched": 84}) == pytest.approx(
+        82 / 8
+    )
     with pytest.raises(ValueError, match="stsb"):
         tasks.glue_average({"mnli": 80, **{k: v for k, v in eight.items() if k != "stsb"}})
-    assert tasks.glue_average(eight | {"mnli": 80, "mnli_matched": float("nan"), "wnli": None}) == 10
+    assert (
+        tasks.glue_average(eight | {"mnli": 80, "mnli_matched": float("nan"), "wnli": None}) == 10
+    )
     with pytest.raises(ValueError, match="A score is not finite"):
         tasks.glue_average(eight | {"mnli_matched": float("nan")})
 
@@ -241,19 +280,28 @@ def dots(count, seed):
 
 def test_probes_find_only_what_the_vectors_hold():
     train, test = dots(200, 0), dots(200, 1)
-    shuffled = [row | {"label": other["label"]} for row, other in zip(train, dots(200, 2), strict=True)]
+    shuffled = [
+        row | {"label": other["label"]} for row, other in zip(train, dots(200, 2), strict=True)
+    ]
     for look in (tasks.linear_probe, partial(tasks.knn_probe, k=7)):
-        assert look(Reader(), train, test, task="sst2")["accuracy"] > 0.93 - 0.13 * (look is not tasks.linear_probe)
+        assert look(Reader(), train, test, task="sst2")["accuracy"] > 0.93 - 0.13 * (
+            look is not tasks.linear_probe
+        )
         assert look(Reader(), shuffled, test, task="sst2")["accuracy"] < 0.7
 
 
 def test_pairs_are_read_as_senteval_reads_them():
     rows = [{"sentence1": "1 2", "sentence2": "3 1", "label": 0}]
-    assert tasks.probes.features(Reader(), rows, tasks.get_task("mrpc")).tolist() == [[1, 2, 3, 1, 2, 1, 3, 2]]
+    assert tasks.probes.features(Reader(), rows, tasks.get_task("mrpc")).tolist() == [
+        [1, 2, 3, 1, 2, 1, 3, 2]
+    ]
 
 
 def test_the_nearest_by_cosine_vote():
-    train = [{"sentence": text, "label": label} for text, label in [("9 1", 0), ("5 1", 0), ("1 1", 1), ("1 3", 1)]]
+    train = [
+        {"sentence": text, "label": label}
+        for text, label in [("9 1", 0), ("5 1", 0), ("1 1", 1), ("1 3", 1)]
+    ]
     test = [{"sentence": "2 0.1", "label": 0}, {"sentence": "0.1 0.2", "label": 1}]
     assert tasks.knn_probe(Reader(), train, test, task="sst2", k=2)["accuracy"] == 1
 
@@ -266,9 +314,17 @@ def test_the_nearer_neighbours_win_a_tie_in_a_narrow_cone_too():
 
 
 def test_labels_are_not_read_to_predict(opinions, vocabulary):
-    tuned = tasks.fine_tune(make_encoder(vocabulary), take(opinions.train, 8), task="sst2", steps=1, batch_size=4)
-    rows = [{"sentence": text, "label": label} for text, label in [("a fine kite", "good"), ("a dull drum", None)]]
-    assert tuned.predict(rows).tolist() == tuned.predict([{"sentence": row["sentence"]} for row in rows]).tolist()
+    tuned = tasks.fine_tune(
+        make_encoder(vocabulary), take(opinions.train, 8), task="sst2", steps=1, batch_size=4
+    )
+    rows = [
+        {"sentence": text, "label": label}
+        for text, label in [("a fine kite", "good"), ("a dull drum", None)]
+    ]
+    assert (
+        tuned.predict(rows).tolist()
+        == tuned.predict([{"sentence": row["sentence"]} for row in rows]).tolist()
+    )
 
 
 def test_the_mean_score_of_the_neighbours_is_predicted():
@@ -300,7 +356,10 @@ def test_a_probe_learns_from_the_training_rows_and_is_scored_on_the_validation_r
 
 def test_two_neighbours_outvote_a_nearer_one():
     """The majority decides, however near the one is; cosines only break ties."""
-    train = [{"sentence": text, "label": label} for text, label in [("9 0", 1), ("1 1", 0), ("1 -1", 0), ("-1 0", 1)]]
+    train = [
+        {"sentence": text, "label": label}
+        for text, label in [("9 0", 1), ("1 1", 0), ("1 -1", 0), ("-1 0", 1)]
+    ]
     test = [{"sentence": "1 0", "label": 0}]
     assert tasks.knn_probe(Reader(), train, test, task="sst2", k=3)["accuracy"] == 1
 
@@ -324,13 +383,19 @@ def test_the_weights_of_the_best_evaluation_are_returned(opinions, vocabulary):
     tuned = tasks.fine_tune(start, train, validation, steps=65, **options)
     assert [row["step"] for row in tuned.validation] == [10, 20, 30, 40, 50, 60, 65]
     best = max(row["accuracy"] for row in tuned.validation)
-    assert tuned.best_step == next(row["step"] for row in tuned.validation if row["accuracy"] == best)
+    assert tuned.best_step == next(
+        row["step"] for row in tuned.validation if row["accuracy"] == best
+    )
     assert tuned.evaluate(validation)["accuracy"] == best == tuned.best["accuracy"]
     assert tasks.weights_hash(start) == before != tasks.weights_hash(tuned.encoder)
     again = tasks.fine_tune(start, train, validation, steps=65, **options)
     assert again.validation == tuned.validation  # the same seed, the same run
-    still = tasks.fine_tune(start, train, validation, steps=4, task="sst2", lr=1e-12, evaluate_every=2)
-    assert still.validation[0]["accuracy"] == still.validation[1]["accuracy"] and still.best_step == 2
+    still = tasks.fine_tune(
+        start, train, validation, steps=4, task="sst2", lr=1e-12, evaluate_every=2
+    )
+    assert (
+        still.validation[0]["accuracy"] == still.validation[1]["accuracy"] and still.best_step == 2
+    )
 
 
 def test_fine_tuning_begins_with_the_weights_it_is_given(opinions, vocabulary):
@@ -348,10 +413,14 @@ def test_fine_tuning_begins_with_the_weights_it_is_given(opinions, vocabulary):
 
 
 def test_an_epoch_is_every_row_once(opinions, vocabulary):
-    tuned = tasks.fine_tune(make_encoder(vocabulary), take(opinions.train, 20), task="sst2", epochs=3)
+    tuned = tasks.fine_tune(
+        make_encoder(vocabulary), take(opinions.train, 20), task="sst2", epochs=3
+    )
     assert tuned.run.steps == 6  # ceil(20 / 16) = 2 updates an epoch
     with pytest.raises(ValueError, match="not both"):
-        tasks.fine_tune(make_encoder(vocabulary), take(opinions.train, 20), task="sst2", epochs=3, steps=2)
+        tasks.fine_tune(
+            make_encoder(vocabulary), take(opinions.train, 20), task="sst2", epochs=3, steps=2
+        )
 
 
 @pytest.mark.parametrize("precision", ["float32", "bf16"])
@@ -364,7 +433,9 @@ def test_a_run_is_evaluated_in_its_own_precision(opinions, vocabulary, precision
             return super().predicted_logits(view, generator)
 
     rows, start = take(opinions.train, 20), make_encoder(vocabulary)
-    tuned = tasks.fine_tune(start, rows, rows, task="sst2", method=Watched, steps=1, precision=precision)
+    tuned = tasks.fine_tune(
+        start, rows, rows, task="sst2", method=Watched, steps=1, precision=precision
+    )
     assert tuned.predict(rows).shape == (20,)
     assert seen == [precision == "bf16"] * 2  # while it selects, and when it is asked
 
@@ -379,7 +450,9 @@ def test_a_task_model_takes_its_head_along(opinions, vocabulary):
     assert fresh.head.out.weight.shape == (3, 32)
 
 
-@pytest.mark.parametrize("method", [FineTune, pytest.param(partial(SCL, lam=0.3), marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "method", [FineTune, pytest.param(partial(SCL, lam=0.3), marks=pytest.mark.full)]
+)
 def test_fine_tuning_learns_opinions(opinions, vocabulary, method):
     start = make_encoder(vocabulary, pooling="mean", dropout=0.1)
     tuned = tasks.fine_tune(
@@ -392,8 +465,12 @@ def test_fine_tuning_learns_opinions(opinions, vocabulary, method):
 def test_fine_tuning_learns_scores_of_a_new_task():
     mood = tasks.Task("mood", ("text",), None, ("spearman", "pearson"))
     lines = toyshop.labelled_corpus(1000, 3)
-    rows = [{"text": line["text"], "label": 0.0 if line["opinion"] == "none" else 4.0} for line in lines]
-    start = make_encoder(ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=500), pooling="mean")
+    rows = [
+        {"text": line["text"], "label": 0.0 if line["opinion"] == "none" else 4.0} for line in lines
+    ]
+    start = make_encoder(
+        ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=500), pooling="mean"
+    )
     tuned = tasks.fine_tune(
         start, rows[:600], rows[600:800], task=mood, steps=100, lr=3e-3, evaluate_every=50
     )  # fmt: skip
@@ -454,9 +531,13 @@ def test_real_pairs_run_from_end_to_end(name, words):
         evaluate_every=20,
     )
     metrics = tuned.evaluate(data.validation.select(range(100, 250)))
-    assert set(metrics) == set(data.task.metrics) and all(-1 <= value <= 1 for value in metrics.values())
+    assert set(metrics) == set(data.task.metrics) and all(
+        -1 <= value <= 1 for value in metrics.values()
+    )
     with pytest.raises(ValueError, match="part of the validation"):
-        data.test if name != "stsb" else tasks.TaskData(data.task, {"test": data.splits["test"]}).test  # noqa: B018
+        data.test if name != "stsb" else tasks.TaskData(
+            data.task, {"test": data.splits["test"]}
+        ).test  # noqa: B018
 
 
 @pytest.mark.real_data
@@ -468,10 +549,14 @@ def test_real_paraphrases_are_better_than_the_majority(words):
     for name in ("mrpc", "rte"):
         data = tasks.load(f"glue/{name}", folder=Path(REAL, "glue_data"))
         encoder = ck.Encoder.tiny(words, pooling="mean")
-        found[name] = tasks.linear_probe(encoder, take(data.train, 2400), data.validation, task=name, strength=1e-3)
+        found[name] = tasks.linear_probe(
+            encoder, take(data.train, 2400), data.validation, task=name, strength=1e-3
+        )
         if name == "mrpc":
             commonest = np.bincount(data.train["label"]).argmax()
-            majority = tasks.score(data.task, np.full(len(data.validation), commonest), data.validation["label"])
+            majority = tasks.score(
+                data.task, np.full(len(data.validation), commonest), data.validation["label"]
+            )
     assert majority["accuracy"] == pytest.approx(0.684, abs=1e-3)
     assert found["mrpc"]["accuracy"] > majority["accuracy"] + 0.01
     assert found["rte"]["accuracy"] > 0.5
@@ -488,7 +573,9 @@ def test_real_similarity_without_training(words):
 
 def test_the_seed_makes_head_and_order(opinions, vocabulary):
     start, sst2, seen = make_encoder(vocabulary), tasks.get_task("sst2"), []
-    heads = [tasks.fine_tuning.prepare(start, FineTune, sst2, seed).head.out.weight for seed in (0, 0, 1)]
+    heads = [
+        tasks.fine_tuning.prepare(start, FineTune, sst2, seed).head.out.weight for seed in (0, 0, 1)
+    ]
     assert torch.equal(heads[0], heads[1]) and not torch.equal(heads[0], heads[2])
 
     class Spied(FineTune):
@@ -497,5 +584,7 @@ def test_the_seed_makes_head_and_order(opinions, vocabulary):
             return super().views(batch, generator)
 
     for seed in (0, 1):
-        tasks.fine_tune(start, take(opinions.train, 40), task="sst2", method=Spied, steps=1, seed=seed)
+        tasks.fine_tune(
+            start, take(opinions.train, 40), task="sst2", method=Spied, steps=1, seed=seed
+        )
     assert seen[0] != seen[1]

@@ -12,7 +12,9 @@ from contrast_kit.data import toyshop
 from contrast_kit.tasks import protocols
 from contrast_kit.tasks.results import Results, interval
 
-SMALL = replace(protocols.CMLM, sizes=(20,), draws=2, seeds=(31, 42), validation=40, most_test={"sst2": 60})
+SMALL = replace(
+    protocols.CMLM, sizes=(20,), draws=2, seeds=(31, 42), validation=40, most_test={"sst2": 60}
+)
 
 
 def test_a_baseline_has_the_rows_of_the_runs():
@@ -45,19 +47,37 @@ def test_the_recorded_draws_can_be_drawn_again():
     """So that a notebook can count words on the rows of runs that were made elsewhere."""
     lines = toyshop.labelled_corpus(26_500)[20_000:]
     kinds = ("opinion", "shelf", "visit", "visit and opinion")
-    rows = [{"text": line["text"], "label": kinds.index(toyshop.kind_of(line["text"]))} for line in lines]
+    rows = [
+        {"text": line["text"], "label": kinds.index(toyshop.kind_of(line["text"]))}
+        for line in lines
+    ]
     parts = {"train": rows[:5_000], "validation": rows[5_000:5_500], "test": rows[5_500:]}
-    shop = tasks.TaskData(tasks.Task("kind", ("text",), kinds, ("accuracy",)), parts, "toyshop/kind")
+    shop = tasks.TaskData(
+        tasks.Task("kind", ("text",), kinds, ("accuracy",)), parts, "toyshop/kind"
+    )
     recorded = ck.data.recorded("few_shot_20")
-    plan = replace(protocols.CMLM, sizes=(20,), seeds=(31,), validation=150, most_test={"kind": 500})
+    plan = replace(
+        protocols.CMLM, sizes=(20,), seeds=(31,), validation=150, most_test={"kind": 500}
+    )
     counted = tasks.baseline(plan, shop).table
-    assert counted["split"].tolist() == recorded.query("method == 'FT' and seed == 31")["split"].tolist()
+    assert (
+        counted["split"].tolist()
+        == recorded.query("method == 'FT' and seed == 31")["split"].tolist()
+    )
 
 
 def results(scores):
     """scores: method -> [draws, seeds]."""
     rows = [
-        {"method": m, "task": "t", "n": 20, "draw": d, "seed": s, "metric": "accuracy", "test": value}
+        {
+            "method": m,
+            "task": "t",
+            "n": 20,
+            "draw": d,
+            "seed": s,
+            "metric": "accuracy",
+            "test": value,
+        }
         for m, of in scores.items()
         for (d, s), value in np.ndenumerate(np.asarray(of))
     ]
@@ -86,14 +106,20 @@ def test_spread_takes_the_luck_of_seeds_out_of_the_draws():
 
 def test_cells_hold_the_printed_numbers():
     tall, printed = ck.papers.cells("cmlm", 1), ck.papers.table("cmlm", 1)
-    tasks_of = [name for name in printed if name not in ("n", "method") and not name.endswith(" sd")]
+    tasks_of = [
+        name for name in printed if name not in ("n", "method") and not name.endswith(" sd")
+    ]
     assert len(tall) == len(printed) * len(tasks_of) and set(tall["column"]) == set(tasks_of)
     for row in tall.sample(20, random_state=0).itertuples():
         line = printed.query("n == @row.n and method == @row.method").iloc[0]
-        assert np.array_equal([row.score, row.sd], [line[row.column], line[f"{row.column} sd"]], equal_nan=True)
+        assert np.array_equal(
+            [row.score, row.sd], [line[row.column], line[f"{row.column} sd"]], equal_nan=True
+        )
 
 
-@pytest.mark.parametrize(("paper", "number"), [(p, n) for p, of in ck.papers.available().items() for n in of])
+@pytest.mark.parametrize(
+    ("paper", "number"), [(p, n) for p, of in ck.papers.available().items() for n in of]
+)
 def test_every_printed_table_has_cells(paper, number):
     assert list(ck.papers.cells(paper, number))[-3:] == ["column", "score", "sd"]
 

@@ -19,7 +19,9 @@ QUICK = Protocol("quick", sizes=(20,), draws=1, seeds=(31,), validation=30, epoc
 
 def small(name, rows=30):
     data = tasks.load(f"toyshop/{name}")
-    parts = {split: r if split == "train" else r.select(range(rows)) for split, r in data.splits.items()}
+    parts = {
+        split: r if split == "train" else r.select(range(rows)) for split, r in data.splits.items()
+    }
     return tasks.TaskData(data.task, parts, data.name)
 
 
@@ -53,8 +55,14 @@ def test_each_paper_selects_and_reports_by_its_metric(protocol, task, metric, st
 
 
 def test_mnli_is_tested_on_both_kinds_of_rows_where_a_paper_prints_both(start):
-    assert [p.mismatched for p in (protocols.CMLM, protocols.CMLM_FULL, protocols.COCO_LM)] == [True, False, True]
-    assert not protocols.CAPT.mismatched and not protocols.SCL_FEW_SHOT.mismatched  # they print one MNLI
+    assert [p.mismatched for p in (protocols.CMLM, protocols.CMLM_FULL, protocols.COCO_LM)] == [
+        True,
+        False,
+        True,
+    ]
+    assert (
+        not protocols.CAPT.mismatched and not protocols.SCL_FEW_SHOT.mismatched
+    )  # they print one MNLI
     data = small("mnli")
     both = tasks.run(replace(QUICK, mismatched=True), data, start, ["FT", "SCL"], progress=False)
     tuned = tasks.fine_tune(
@@ -85,9 +93,14 @@ def test_glues_secret_mismatched_rows_are_not_tested_on():
 
     rows = [{"premise": f"p {i}", "hypothesis": f"h {i}", "label": i % 3} for i in range(60)]
     secret = Dataset.from_list([row | {"label": -1} for row in rows[:5]])
-    parts = {f"validation_{kind}": Dataset.from_list(rows[a:]) for kind, a in (("matched", 0), ("mismatched", 20))}
+    parts = {
+        f"validation_{kind}": Dataset.from_list(rows[a:])
+        for kind, a in (("matched", 0), ("mismatched", 20))
+    }
     parts |= {f"test_{kind}": secret for kind in ("matched", "mismatched")}
-    held = tasks.hold_out(tasks.TaskData(tasks.get_task("mnli"), parts), validation=20, mismatched=True)
+    held = tasks.hold_out(
+        tasks.TaskData(tasks.get_task("mnli"), parts), validation=20, mismatched=True
+    )
     assert len(held.mismatched) == 40 and (len(held.validation), len(held.test)) == (20, 40)
 
 
@@ -96,16 +109,25 @@ def test_coco_lm_and_capt_hand_on_all_their_settings(opinions, start, monkeypatc
     from contrast_kit.tasks import fine_tuning
 
     seen, real = [], fine_tuning.fit
-    monkeypatch.setattr(fine_tuning, "fit", lambda o, *a, **k: seen.append((o, a[1])) or real(o, *a, **k))
+    monkeypatch.setattr(
+        fine_tuning, "fit", lambda o, *a, **k: seen.append((o, a[1])) or real(o, *a, **k)
+    )
     for plan in (protocols.COCO_LM, protocols.CAPT):
         quick = replace(plan, sizes=(20,), seeds=(0,), epochs={20: 1})
-        tasks.run(quick, small("sst2"), start, {"FT": Pipeline(), "own": Pipeline(partial(FineTune, head="linear"))})
+        tasks.run(
+            quick,
+            small("sst2"),
+            start,
+            {"FT": Pipeline(), "own": Pipeline(partial(FineTune, head="linear"))},
+        )
     for (objective, training), decay in zip(seen[::2], (0.01, 0.1), strict=True):
         assert (training.clip, training.max_length, training.weight_decay) == (None, 512, decay)
         assert (training.eps, training.betas, training.decay) == (1e-6, (0.9, 0.98), "linear")
         # CAPT 3.2: "extra multi-layer perceptrons" on [CLS]; RoBERTa's: dense, tanh, linear, with dropout before each
         assert objective.config.head == "tanh" and objective.head.dense is not None
-    assert all(objective.config.head == "linear" for objective, _ in seen[1::2])  # the pipeline's own
+    assert all(
+        objective.config.head == "linear" for objective, _ in seen[1::2]
+    )  # the pipeline's own
 
 
 def test_scls_deviation_is_that_of_its_top_three():
@@ -113,7 +135,16 @@ def test_scls_deviation_is_that_of_its_top_three():
     runs = [(0.5, 0.99), (0.9, 0.70), (0.8, 0.60), (0.7, 0.80), (0.6, 0.98)]
     table = pd.DataFrame(
         [
-            dict(method="CE", task="sst2", n=20, draw=d, seed=0, metric="accuracy", validation=v, test=t)
+            dict(
+                method="CE",
+                task="sst2",
+                n=20,
+                draw=d,
+                seed=0,
+                metric="accuracy",
+                validation=v,
+                test=t,
+            )
             for d, (v, t) in enumerate(runs)
         ]
     )
@@ -124,21 +155,33 @@ def test_scls_deviation_is_that_of_its_top_three():
     assert row["sd"] == pytest.approx(np.std([t for _, t in runs], ddof=1)) != row["reported_sd"]
     population = Results(table, replace(protocol, ddof=0)).summary().iloc[0]
     assert population["reported_sd"] == pytest.approx(np.std([0.7, 0.6, 0.8]))
-    assert np.isnan(Results(table, replace(protocol, report="best")).summary()["reported_sd"][0])  # of one run
+    assert np.isnan(
+        Results(table, replace(protocol, report="best")).summary()["reported_sd"][0]
+    )  # of one run
 
 
 # The frozen probe
 
 
 def test_a_frozen_probe_is_a_row_of_the_table(start, tmp_path):
-    methods = {"probe": tasks.PIPELINES["probe"], "TAPT → probe": Pipeline(post=MLM, frozen=True), "FT": Pipeline()}
+    methods = {
+        "probe": tasks.PIPELINES["probe"],
+        "TAPT → probe": Pipeline(post=MLM, frozen=True),
+        "FT": Pipeline(),
+    }
     plan = replace(QUICK, draws=2, post_epochs={20: 1}, post_lr=1e-3)
     data = small("sst2", 60)
     result = tasks.run(plan, data, start, methods, folder=tmp_path, progress=False)
     table = result.table.set_index(["method", "draw"])
-    assert result.complete and (table.loc["probe", "steps"] == 0).all() and (table.loc["probe", "post"] == "").all()
+    assert (
+        result.complete
+        and (table.loc["probe", "steps"] == 0).all()
+        and (table.loc["probe", "post"] == "").all()
+    )
     assert (table.loc["TAPT → probe", "post"] != "").all()
-    assert (result.table.groupby("draw")["split"].nunique() == 1).all()  # the same rows as fine-tuning
+    assert (
+        result.table.groupby("draw")["split"].nunique() == 1
+    ).all()  # the same rows as fine-tuning
     held = tasks.hold_out(data, validation=30)
     train = data.train.select(tasks.draw(data.train["label"], 20, [0, 0, 20]))
     by_hand = tasks.linear_probe(start, train, held.test, task="sst2", seed=31)["accuracy"]
@@ -185,7 +228,9 @@ def test_the_strength_is_chosen_on_the_training_rows_and_beats_a_fit_by_heart(mo
 def test_the_strength_of_scores_and_of_very_few_rows():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(90, 40))
-    rows = [{"sentence1": f"a {i}", "sentence2": f"b {i}", "label": float(x[i, 0])} for i in range(90)]
+    rows = [
+        {"sentence1": f"a {i}", "sentence2": f"b {i}", "label": float(x[i, 0])} for i in range(90)
+    ]
     table = {f"{side} {i}": x[i] for i in range(90) for side in "ab"}
     task = tasks.get_task("stsb")
     probe = probes.fit_probe(Vectors(table), rows[:60], task=task)
@@ -193,7 +238,9 @@ def test_the_strength_of_scores_and_of_very_few_rows():
     few, vectors = noisy(6, 3, 2)
     for row, label in zip(few, (0, 0, 0, 0, 0, 1), strict=True):
         row["label"] = label
-    assert probes.fit_probe(Vectors(vectors), few, task="sst2").strength == 1.0  # one row of a class: no folds
+    assert (
+        probes.fit_probe(Vectors(vectors), few, task="sst2").strength == 1.0
+    )  # one row of a class: no folds
 
 
 @pytest.mark.parametrize("task", ["sst2", "stsb"])
@@ -206,7 +253,9 @@ def test_a_probe_standardises_and_a_smaller_strength_is_simpler(task):
     fit = partial(probes.fit_probe, train=rows, task=task)
     one, other = (fit(Vectors(of), strength=0.01).model[-1].coef_ for of in (vectors, scaled))
     assert np.allclose(one, other, atol=1e-4)
-    sizes = [np.abs(fit(Vectors(vectors), strength=s).model[-1].coef_).sum() for s in (1e-3, 1e-2, 1.0)]
+    sizes = [
+        np.abs(fit(Vectors(vectors), strength=s).model[-1].coef_).sum() for s in (1e-3, 1e-2, 1.0)
+    ]
     assert sizes == sorted(sizes) and sizes[0] < sizes[2] / 2
 
 
@@ -221,7 +270,9 @@ def test_cross_validation_sees_all_classes_of_rows_in_their_order_in_every_fold(
     monkeypatch.setattr(sklearn.model_selection, "cross_val_score", watched)
     monkeypatch.setattr(probes, "MOST_ROWS", 60)
     rows, vectors = noisy(120, 20, 0)
-    rows = [row | {"label": int(i > 99)} for i, row in enumerate(rows)]  # as files often are, one class after the other
+    rows = [
+        row | {"label": int(i > 99)} for i, row in enumerate(rows)
+    ]  # as files often are, one class after the other
     probes.fit_probe(Vectors(vectors), rows, task="sst2")
     assert seen and max(seen) - min(seen) < 0.06 and 0.05 < np.mean(seen) < 0.35
 
@@ -241,6 +292,8 @@ def test_cross_validation_lifts_mrpc_above_its_majority_where_c_1_does_not():
             counts = HashingVectorizer(n_features=96, alternate_sign=False).transform(list(texts))
             return torch.from_numpy(counts.toarray())
 
-    fixed, chosen = (tasks.probe(Counts(), data, strength=s, limit=600)["accuracy"] for s in (1.0, "cv"))
+    fixed, chosen = (
+        tasks.probe(Counts(), data, strength=s, limit=600)["accuracy"] for s in (1.0, "cv")
+    )
     majority = float(np.mean(data.validation["label"]))
     assert fixed < majority < chosen

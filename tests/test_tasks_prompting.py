@@ -22,7 +22,11 @@ def mnli():
 
 @pytest.fixture(scope="module")
 def start(mnli):
-    lines = [*mnli.train["premise"][:600], *mnli.train["hypothesis"][:600], *["Yes Maybe No ? ,"] * 300]
+    lines = [
+        *mnli.train["premise"][:600],
+        *mnli.train["hypothesis"][:600],
+        *["Yes Maybe No ? ,"] * 300,
+    ]
     return make_encoder(ck.data.train_tokenizer(lines, vocab_size=900), max_length=128)
 
 
@@ -31,9 +35,13 @@ def test_the_protocol_says_what_lm_bff_prints():
     assert (plan.shots, plan.seeds, plan.draws) == (16, (13, 21, 42, 87, 100), 1)
     assert (plan.steps, plan.evaluate_every, plan.ddof, plan.report) == (1000, 100, 0, "mean")
     assert plan.choose == {"lr": (1e-5, 2e-5, 5e-5), "batch_size": (2, 4, 8)} and plan.mismatched
-    coco = protocols.COCO_LM_PROMPTS  # COCO-LM 5.3: "{3e-6, 4e-6, 5e-6} for the learning rate search"
+    coco = (
+        protocols.COCO_LM_PROMPTS
+    )  # COCO-LM 5.3: "{3e-6, 4e-6, 5e-6} for the learning rate search"
     assert coco.choose["lr"] == (3e-6, 4e-6, 5e-6)
-    assert replace(coco, name=plan.name, lr=plan.lr, choose=plan.choose) == plan  # "everything else kept same"
+    assert (
+        replace(coco, name=plan.name, lr=plan.lr, choose=plan.choose) == plan
+    )  # "everything else kept same"
     assert plan.training(None)["steps"] == 1000 and "epochs" not in plan.training(None)
 
 
@@ -73,13 +81,21 @@ def test_shots_are_drawn_as_lm_bff_draws_them():
 
 
 QUICK = dict(
-    seeds=(13, 21), shots=4, steps=2, evaluate_every=1, choose={"lr": (1e-4, 1e-2), "batch_size": (4,)}, head=None
+    seeds=(13, 21),
+    shots=4,
+    steps=2,
+    evaluate_every=1,
+    choose={"lr": (1e-4, 1e-2), "batch_size": (4,)},
+    head=None,
 )
 
 
 def fewer(data):
     """The task with 30 rows to test on."""
-    parts = {name: rows if name == "train" else rows.select(range(30)) for name, rows in data.splits.items()}
+    parts = {
+        name: rows if name == "train" else rows.select(range(30))
+        for name, rows in data.splits.items()
+    }
     return tasks.TaskData(data.task, parts, data.name)
 
 
@@ -88,21 +104,30 @@ def test_every_split_chooses_its_own_point_by_its_own_rows(mnli, start, tmp_path
     methods = {"prompt": ASKED.pipeline(), "alone": ASKED.alone().pipeline(), "FT": Pipeline()}
     seen, real = [], prompting.fine_tuning.fine_tune
     monkeypatch.setattr(
-        prompting.fine_tuning, "fine_tune", lambda *a, **o: seen.append((a, o, real(*a, **o))) or seen[-1][2]
+        prompting.fine_tuning,
+        "fine_tune",
+        lambda *a, **o: seen.append((a, o, real(*a, **o))) or seen[-1][2],
     )
     result = tasks.run(plan, fewer(mnli), start, methods, folder=tmp_path, progress=False)
     table = result.table.set_index(["method", "seed"])
     assert result.complete and set(result.table["n"]) == {12} and (result.table["steps"] == 2).all()
-    tried = [(o["lr"], tuned.best["accuracy"]) for _, o, tuned in seen[:2]]  # the first split's prompt
+    tried = [
+        (o["lr"], tuned.best["accuracy"]) for _, o, tuned in seen[:2]
+    ]  # the first split's prompt
     best = max(score for _, score in tried)
     chosen = next(lr for lr, score in tried if score == best)
     assert table.loc[("prompt", 13), "chosen"] == f"lr={chosen} batch_size=4"
     assert table.loc[("prompt", 13), "validation"] == best
-    assert table["split"].nunique() == 2 and (result.table.groupby("seed")["split"].nunique() == 1).all()
+    assert (
+        table["split"].nunique() == 2
+        and (result.table.groupby("seed")["split"].nunique() == 1).all()
+    )
     assert table["test_mismatched"].between(0, 1).all()
     summary = result.summary().set_index(["task", "method"])
     tests = table.loc["prompt", "test"].to_numpy()
-    assert summary.loc[("toyshop/mnli", "prompt"), "reported_sd"] == pytest.approx(np.std(tests))  # ddof 0
+    assert summary.loc[("toyshop/mnli", "prompt"), "reported_sd"] == pytest.approx(
+        np.std(tests)
+    )  # ddof 0
     assert ("toyshop/mnli-mm", "prompt") in summary.index
     monkeypatch.setattr(prompting, "fine_tune", None)  # another run would now be an error
     again = tasks.run(plan, fewer(mnli), start, methods, folder=tmp_path, progress=False)
@@ -117,16 +142,27 @@ def test_prompting_learns_and_answers_rows_as_they_are(start):
         label = int(rng.integers(2))
         toy = rng.choice(["kite", "drum", "owl"])
         lines.append({"sentence": f"a {('poor', 'fine')[label]} {toy} .", "label": label})
-    tokenizer = ck.data.train_tokenizer([row["sentence"] + " It was bad . It was good ." for row in lines], 150)
+    tokenizer = ck.data.train_tokenizer(
+        [row["sentence"] + " It was bad . It was good ." for row in lines], 150
+    )
     asked = prompting.Template("{sentence} It was {mask} .", ("bad", "good"), samples=3)
     task = tasks.Task("mine", ("sentence",), ("bad", "good"), ("accuracy",))
     encoder = make_encoder(tokenizer, pooling="mean")
     before = tasks.weights_hash(encoder)
     tuned = prompting.fine_tune(
-        encoder, lines[:40], lines[40:50], template=asked, task=task, steps=60, lr=5e-3, evaluate_every=30
+        encoder,
+        lines[:40],
+        lines[40:50],
+        template=asked,
+        task=task,
+        steps=60,
+        lr=5e-3,
+        evaluate_every=30,
     )
     assert tuned.evaluate(lines[50:])["accuracy"] > 0.9 and tasks.weights_hash(encoder) == before
-    assert tuned.predict(lines[50:]).tolist() == tuned.predict(lines[50:]).tolist()  # the same draws each time
+    assert (
+        tuned.predict(lines[50:]).tolist() == tuned.predict(lines[50:]).tolist()
+    )  # the same draws each time
     assert tuned.objective.config.samples == 3 and tuned.objective.demonstrations is not None
 
 
@@ -138,23 +174,37 @@ def test_a_template_writes_numbers_and_says_what_it_cannot_write(start):
     with pytest.raises(ValueError, match="Row 0 has no note"):
         ask(rows, "{text} {note} It was {mask}.")
     yes_or_no = [row | {"label": bool(n)} for n, row in enumerate(rows * 2)]
-    assert prompting.demonstrations(yes_or_no, "{text} It was {mask}.", start.tokenizer, ["Yes", "No"])
+    assert prompting.demonstrations(
+        yes_or_no, "{text} It was {mask}.", start.tokenizer, ["Yes", "No"]
+    )
 
 
 def test_fractions_of_mnli_are_a_sweep(mnli, start):
     """COCO-LM, figure 7 (c, d): with 1 %, with 10 % and 20 % of the labels, five runs, mean with lowest and highest."""
     plan = protocols.MNLI_FRACTIONS
-    assert plan.by == "fraction" and {0.01, 0.1, 0.2, 1.0} == set(plan.values) and plan.base.runs == 5
+    assert (
+        plan.by == "fraction" and {0.01, 0.1, 0.2, 1.0} == set(plan.values) and plan.base.runs == 5
+    )
     assert plan.base.report == "mean" and plan.base.mismatched
     quick = replace(plan.base, seeds=(0, 1), epochs={None: 1}, lr=1e-3, fine_tuning={})
     swept = tasks.sweep(
-        protocols.Sweep(quick, "fraction", (0.005, 0.01)), iter([fewer(mnli)]), start, ["FT"], progress=False
+        protocols.Sweep(quick, "fraction", (0.005, 0.01)),
+        iter([fewer(mnli)]),
+        start,
+        ["FT"],
+        progress=False,
     )
     assert swept.table.groupby("fraction")["n"].first().to_dict() == {0.005: 20, 0.01: 40}
-    assert (swept.table.groupby("fraction")["split"].nunique() == 1).all()  # one subset for all runs
+    assert (
+        swept.table.groupby("fraction")["split"].nunique() == 1
+    ).all()  # one subset for all runs
     row = swept.summary().iloc[0]
     runs = swept.table[swept.table["fraction"] == 0.005]["test"]
-    assert (row["lowest"], row["highest"], row["reported"]) == (runs.min(), runs.max(), pytest.approx(runs.mean()))
+    assert (row["lowest"], row["highest"], row["reported"]) == (
+        runs.min(),
+        runs.max(),
+        pytest.approx(runs.mean()),
+    )
     assert swept.summary()["task"].tolist() == ["toyshop/mnli", "toyshop/mnli-mm"] * 2
 
 
@@ -163,7 +213,10 @@ def test_a_prediction_needs_no_labels(mnli, start, demonstrations):
     asked = replace(ASKED, demonstrations=demonstrations)
     few, rows = mnli.train.select(range(12)), mnli.train.select(range(20))
     tuned = prompting.fine_tune(start, few, template=asked, task="mnli", steps=1, lr=1e-3)
-    bare, wrong = rows.remove_columns("label"), rows.map(lambda row: {"label": (row["label"] + 1) % 3})
+    bare, wrong = (
+        rows.remove_columns("label"),
+        rows.map(lambda row: {"label": (row["label"] + 1) % 3}),
+    )
     said = tuned.predict(rows)
     assert (tuned.predict(bare) == said).all() and (tuned.predict(wrong) == said).all()
     with pytest.raises(ValueError, match="no column 'label'"):

@@ -76,12 +76,23 @@ def test_measuring_leaves_the_encoder_as_it_was(suite, tokenizer):
     assert first["uniformity"] == pytest.approx(geometry.uniformity(one).item())
     assert first["effective_rank"] == pytest.approx(geometry.effective_rank(one).item())
     assert all(torch.equal(value, before[name]) for name, value in encoder.state_dict().items())
-    assert set(first) >= {"sts", "sst2", "cola", "auc", "auc_hard", "alignment", "uniformity", "noise"}
+    assert set(first) >= {
+        "sts",
+        "sst2",
+        "cola",
+        "auc",
+        "auc_hard",
+        "alignment",
+        "uniformity",
+        "noise",
+    }
 
 
 def test_counts_can_be_centred(suite, tokenizer):
     texts = ["the kite is red", "a small drum"]
-    assert not scoreboard.Centred(scoreboard.WordCounts(tokenizer), texts).encode(texts).sum(0).any()
+    assert (
+        not scoreboard.Centred(scoreboard.WordCounts(tokenizer), texts).encode(texts).sum(0).any()
+    )
 
 
 def test_centring_opens_the_cone_and_keeps_distances(suite, tokenizer):
@@ -99,10 +110,16 @@ def test_centring_opens_the_cone_and_keeps_distances(suite, tokenizer):
 def test_a_suite_is_drawn_by_its_seed_and_measured_by_definition():
     one, other = (scoreboard.EvalSuite.toyshop(pairs=30, rows=100, seed=seed) for seed in (1, 2))
     assert one.pairs != other.pairs and one.hard != other.hard
-    tokenizer = ck.data.train_tokenizer([text for pair in one.pairs for text in pair], vocab_size=300)
+    tokenizer = ck.data.train_tokenizer(
+        [text for pair in one.pairs for text in pair], vocab_size=300
+    )
     encoder = ck.Encoder.tiny(tokenizer, pooling="mean")
     row = scoreboard.measure(encoder, one)
-    a, b, c, d = (encoder.encode([pair[side] for pair in of]) for of in (one.pairs, one.hard) for side in (0, 1))
+    a, b, c, d = (
+        encoder.encode([pair[side] for pair in of])
+        for of in (one.pairs, one.hard)
+        for side in (0, 1)
+    )
     auc, hard = (
         geometry.separation(geometry.pair_cosines(x, y), geometry.random_pair_cosines(x)).item()
         for x, y in ((a, b), (c, d))
@@ -111,7 +128,10 @@ def test_a_suite_is_drawn_by_its_seed_and_measured_by_definition():
     for name, data in one.probes.items():
         found = ck.tasks.linear_probe(encoder, data.train, data.validation, task=name, strength=1.0)
         assert row[name] == found[data.task.metrics[0]]
-        assert data.validation["sentence"] == ck.tasks.load(f"toyshop/{name}").validation["sentence"][:100]
+        assert (
+            data.validation["sentence"]
+            == ck.tasks.load(f"toyshop/{name}").validation["sentence"][:100]
+        )
     texts = list(dict.fromkeys(pair[0] for pair in one.pairs))
     batch = ck.data.Texts(texts, tokenizer).batch(range(len(texts)))
     hidden = one.disturb(batch, torch.Generator().manual_seed(0), encoder.vocabulary)

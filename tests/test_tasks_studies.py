@@ -35,19 +35,28 @@ def test_the_papers_grids_are_what_runs(opinions, start, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(studies, "run", run)
-    for protocol, method in ((protocols.CMLM, "CMLM"), (protocols.SCL_FEW_SHOT, "SCL"), (protocols.COCO_LM, "FT")):
+    for protocol, method in (
+        (protocols.CMLM, "CMLM"),
+        (protocols.SCL_FEW_SHOT, "SCL"),
+        (protocols.COCO_LM, "FT"),
+    ):
         with pytest.raises(KeyboardInterrupt):
             task = opinions if method != "FT" else tasks.load("toyshop/sst2")
             tasks.search(protocol, task, start, method)
     (_, pipeline), (_, scl), (coco, _) = seen
-    assert pipeline.post.func is CMLM and pipeline.post.keywords == {"contrast_weight": 0.01, "p_c": 0.1}
+    assert pipeline.post.func is CMLM and pipeline.post.keywords == {
+        "contrast_weight": 0.01,
+        "p_c": 0.1,
+    }
     assert scl.tune.func is SCL and (coco.lr, coco.epochs, coco.warmup) == (1e-5, {None: 2}, 0.06)
     assert len(points(papers.CMLM_SEARCH)) == 30
     assert len(points(protocols.COCO_LM.grid_for("rte"))) == 4 * 2 * 2 * 4
     assert len(points(protocols.COCO_LM.grid_for("qqp"))) == 3 * 4
 
 
-def test_a_search_selects_by_validation_and_continues_in_its_folder(opinions, start, tmp_path, monkeypatch):
+def test_a_search_selects_by_validation_and_continues_in_its_folder(
+    opinions, start, tmp_path, monkeypatch
+):
     go = dict(grid={"lr": (1e-6, 1e-3), "epochs": (1, 3)}, folder=tmp_path, progress=False)
     first = tasks.search(QUICK, opinions, start, budget=2, **go)
     assert len(first.table) == 2 and len(list(tmp_path.glob("lr=*/results.csv"))) == 2
@@ -70,7 +79,9 @@ def test_points_are_compared_as_scl_compares_them():
     """By the top runs of each size where those are reported; without validation rows by the reported number."""
     columns = dict(method="FT", task="mine", seed=0, metric="accuracy", test=0.5)
     rows = [(20, draw, value) for draw, value in enumerate((0.1, 0.6, 0.8))] + [(100, 0, 0.9)]
-    table = pd.DataFrame([columns | dict(n=n, draw=draw, validation=value) for n, draw, value in rows])
+    table = pd.DataFrame(
+        [columns | dict(n=n, draw=draw, validation=value) for n, draw, value in rows]
+    )
     top = replace(protocols.SCL_FEW_SHOT, top=2)
     assert studies._compared_by(Results(table, top)) == pytest.approx((0.7 + 0.9) / 2)
     assert studies._compared_by(Results(table, protocols.CMLM)) == pytest.approx((0.5 + 0.9) / 2)
@@ -88,16 +99,24 @@ def test_a_point_that_diverges_counts_as_the_worst(opinions, start):
         tasks.search(few, opinions, start, grid={"lr": (1e15,)}, progress=False)
 
 
-def test_transfer_chooses_the_source_models_point_by_validation(opinions, start, tmp_path, monkeypatch):
-    source = replace(QUICK, sizes=(None,), seeds=(0,), epochs={None: 1}, choose={"lr": (1e-4, 1e-3, 1e-9)})
-    small = tasks.TaskData(opinions.task, opinions.splits | {"train": opinions.train.select(range(64))})
+def test_transfer_chooses_the_source_models_point_by_validation(
+    opinions, start, tmp_path, monkeypatch
+):
+    source = replace(
+        QUICK, sizes=(None,), seeds=(0,), epochs={None: 1}, choose={"lr": (1e-4, 1e-3, 1e-9)}
+    )
+    small = tasks.TaskData(
+        opinions.task, opinions.splits | {"train": opinions.train.select(range(64))}
+    )
     go = dict(source_protocol=source, target_protocol=QUICK, folder=tmp_path, progress=False)
     real, tried = runs.fine_tune, []
 
     def watched(*args, **options):
         tuned = real(*args, **options)
         tried.append((options["lr"], tuned))
-        tuned.validation = [row | {"accuracy": float(options["lr"] == 1e-3)} for row in tuned.validation]
+        tuned.validation = [
+            row | {"accuracy": float(options["lr"] == 1e-3)} for row in tuned.validation
+        ]
         return tuned
 
     monkeypatch.setattr(runs, "fine_tune", watched)
@@ -109,8 +128,12 @@ def test_transfer_chooses_the_source_models_point_by_validation(opinions, start,
     assert set(tasks.transfer(small, opinions, start, ["FT"], **go).table["start"]) == {hashes[1]}
 
 
-def test_post_training_may_start_from_a_fine_tuned_objective_and_a_stop_in_it_is_a_stop(opinions, start, monkeypatch):
-    small = tasks.TaskData(opinions.task, {name: rows.select(range(20)) for name, rows in opinions.splits.items()})
+def test_post_training_may_start_from_a_fine_tuned_objective_and_a_stop_in_it_is_a_stop(
+    opinions, start, monkeypatch
+):
+    small = tasks.TaskData(
+        opinions.task, {name: rows.select(range(20)) for name, rows in opinions.splits.items()}
+    )
     plan = replace(QUICK, sizes=(None,), seeds=(0,), epochs={None: 1}, post_epochs={None: 1})
     go = dict(source_protocol=plan, target_protocol=plan, progress=False)
     tapt = {"TAPT": Pipeline(post=MLM)}

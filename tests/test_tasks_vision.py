@@ -14,7 +14,9 @@ from contrast_kit.data.picture_files import vqa_v2
 from contrast_kit.data.pictures import random_pictures
 
 VQA = Path(os.environ.get("CONTRAST_KIT_REAL_DATA") or ".") / "vl" / "vqa_v2_questions"
-real_data = pytest.mark.skipif(not VQA.is_dir(), reason="CONTRAST_KIT_REAL_DATA has no folder vl/vqa_v2_questions")
+real_data = pytest.mark.skipif(
+    not VQA.is_dir(), reason="CONTRAST_KIT_REAL_DATA has no folder vl/vqa_v2_questions"
+)
 
 PEOPLE = st.lists(st.sampled_from(["red", "blue", "two", "2", "a dog"]), min_size=10, max_size=10)
 
@@ -34,11 +36,15 @@ def test_soft_accuracy_is_neither_the_short_form_nor_exact_match_nor_what_lxmert
     rows = scenes.rows("vqa", "validation")
     people, predicted = [row["answers"] for row in rows], [row["answers"][0] for row in rows]
     official = tasks.soft_accuracy(predicted, people)
-    short = np.mean([min(each.count(one) / 3, 1) for one, each in zip(predicted, people, strict=True)])
+    short = np.mean(
+        [min(each.count(one) / 3, 1) for one, each in zip(predicted, people, strict=True)]
+    )
     exact = np.mean([one == row["answer"] for one, row in zip(predicted, rows, strict=True)])
     assert short > official > exact
     trained = answer_scores([["red"] * 3 + ["blue"] * 7], ["red"]).item()
-    assert trained == pytest.approx(0.9) == tasks.soft_accuracy(["red"], [["red"] * 3 + ["blue"] * 7])
+    assert (
+        trained == pytest.approx(0.9) == tasks.soft_accuracy(["red"], [["red"] * 3 + ["blue"] * 7])
+    )
     assert tasks.soft_accuracy(["red"], [["red"] * 4 + ["blue"] * 6]) == 1.0
 
 
@@ -52,7 +58,9 @@ def test_answers_are_compared_in_their_normal_form(answer, same):
 
 
 def test_a_type_has_the_mean_of_its_scores():
-    assert tasks.by_type([1.0, 1.0, 0.1, 0.3], ["a", "a", "a", "b"]) == pytest.approx({"all": 0.6, "a": 0.7, "b": 0.3})
+    assert tasks.by_type([1.0, 1.0, 0.1, 0.3], ["a", "a", "a", "b"]) == pytest.approx(
+        {"all": 0.6, "a": 0.7, "b": 0.3}
+    )
 
 
 # -- GQA -------------------------------------------------------------------------------------------------------------
@@ -61,7 +69,13 @@ def test_a_type_has_the_mean_of_its_scores():
 def test_a_perfect_eye_has_perfect_scores():
     rows = scenes.rows("gqa", "test")
     scores = tasks.gqa_scores(rows, [row["answer"] for row in rows])
-    assert scores == {"accuracy": 1, "consistency": 1, "validity": 1, "plausibility": 1, "distribution": 0}
+    assert scores == {
+        "accuracy": 1,
+        "consistency": 1,
+        "validity": 1,
+        "plausibility": 1,
+        "distribution": 0,
+    }
 
 
 def test_a_question_is_not_entailed_by_itself():
@@ -73,14 +87,19 @@ def test_a_question_is_not_entailed_by_itself():
 
 def test_gqa_scores_are_those_of_loops():
     rows, random = scenes.rows("gqa", "test"), np.random.default_rng(0)
-    predicted = [row["answer"] if random.random() < 0.6 else str(random.choice(["red", "pink", "no"])) for row in rows]
+    predicted = [
+        row["answer"] if random.random() < 0.6 else str(random.choice(["red", "pink", "no"]))
+        for row in rows
+    ]
     right = [one == row["answer"] for one, row in zip(predicted, rows, strict=True)]
     shares = []
     for row in rows:
         if right[row["question_id"]] and row["entailed"]:
             shares.append(sum(right[other] for other in row["entailed"]) / len(row["entailed"]))
     scores = tasks.gqa_scores(rows, predicted)
-    assert scores["consistency"] == pytest.approx(np.mean(shares)) != pytest.approx(scores["accuracy"])
+    assert (
+        scores["consistency"] == pytest.approx(np.mean(shares)) != pytest.approx(scores["accuracy"])
+    )
     assert scores["accuracy"] == pytest.approx(np.mean(right))
     assert scores["validity"] == pytest.approx(
         np.mean([one in row["valid"] for one, row in zip(predicted, rows, strict=True)])
@@ -98,7 +117,11 @@ def test_gqa_scores_are_those_of_loops():
 
 
 def test_a_pink_train_is_valid_but_not_plausible():
-    row = next(r for r in scenes.rows("gqa", "train") if r["group"] == "query colour" and "train?" in r["question"])
+    row = next(
+        r
+        for r in scenes.rows("gqa", "train")
+        if r["group"] == "query colour" and "train?" in r["question"]
+    )
     scores = tasks.gqa_scores([row | {"entailed": []}], ["pink"])
     assert scores["validity"] == 1 and scores["plausibility"] == 0 and scores["consistency"] == 0
 
@@ -115,24 +138,29 @@ def test_consistency_asks_for_all_pairs_of_a_sentence():
     assert scores["consistency"] == pytest.approx(right.reshape(-1, 4).all(1).mean())
     assert scores["consistency"] < scores["accuracy"] - 0.2
     shuffled = random.permutation(len(rows))
-    assert tasks.nlvr2_scores(*([part[i] for i in shuffled] for part in (predicted, labels, names))) == pytest.approx(
-        scores
-    )
+    assert tasks.nlvr2_scores(
+        *([part[i] for i in shuffled] for part in (predicted, labels, names))
+    ) == pytest.approx(scores)
 
 
 def test_two_sentences_on_the_same_pictures_are_two():
     names = ["dev-850-0-0", "dev-850-1-0", "dev-850-0-1", "dev-850-1-1"]
-    assert tasks.nlvr2_scores([1, 1, 1, 0], [1, 1, 1, 1], names) == {"accuracy": 0.75, "consistency": 0.5}
+    assert tasks.nlvr2_scores([1, 1, 1, 0], [1, 1, 1, 1], names) == {
+        "accuracy": 0.75,
+        "consistency": 0.5,
+    }
 
 
 @pytest.mark.full
 def test_guessing_is_consistent_on_one_sentence_of_sixteen():
     rows = scenes.rows("nlvr2", "train")
     guesses = np.random.default_rng(1).integers(0, 2, len(rows)).tolist()
-    scores = tasks.nlvr2_scores(guesses, [row["label"] for row in rows], [row["identifier"] for row in rows])
-    assert scores["accuracy"] == pytest.approx(0.5, abs=0.02) and scores["consistency"] == pytest.approx(
-        1 / 16, abs=0.02
+    scores = tasks.nlvr2_scores(
+        guesses, [row["label"] for row in rows], [row["identifier"] for row in rows]
     )
+    assert scores["accuracy"] == pytest.approx(0.5, abs=0.02) and scores[
+        "consistency"
+    ] == pytest.approx(1 / 16, abs=0.02)
 
 
 # -- without looking -------------------------------------------------------------------------------------------------
@@ -154,7 +182,10 @@ def test_a_prior_reads_what_is_in_the_question_and_in_the_picture():
 
 
 def test_rarer_answers_than_the_most_frequent_are_not_learnt():
-    asked, said = ["which colour"] * 3 + ["how many"] * 3 + ["what kind"], ["red"] * 3 + ["2"] * 3 + ["toy"]
+    asked, said = (
+        ["which colour"] * 3 + ["how many"] * 3 + ["what kind"],
+        ["red"] * 3 + ["2"] * 3 + ["toy"],
+    )
     assert tasks.question_only(asked, said, ["what kind"]) == ["toy"]
     assert tasks.question_only(asked, said, ["what kind"], most=2) != ["toy"]
 
@@ -163,14 +194,21 @@ def test_statements_alone_tell_nothing():
     """Each is true of two of its four pairs."""
     train, test = scenes.rows("nlvr2", "train"), scenes.rows("nlvr2", "test")
     predicted = tasks.question_only(
-        [row["sentence"] for row in train], [str(row["label"]) for row in train], [row["sentence"] for row in test]
+        [row["sentence"] for row in train],
+        [str(row["label"]) for row in train],
+        [row["sentence"] for row in test],
     )
-    assert np.mean([one == str(row["label"]) for one, row in zip(predicted, test, strict=True)]) == 0.5
+    assert (
+        np.mean([one == str(row["label"]) for one, row in zip(predicted, test, strict=True)]) == 0.5
+    )
 
 
 @pytest.fixture(scope="module")
 def real():
-    files = ((VQA / f"vqa_questions_{s}.gzip", VQA / f"vqa_annotatons_{s}.gzip") for s in ("valid", "test"))
+    files = (
+        (VQA / f"vqa_questions_{s}.gzip", VQA / f"vqa_annotatons_{s}.gzip")
+        for s in ("valid", "test")
+    )
     return [vqa_v2(*pair) for pair in files]
 
 
@@ -180,7 +218,9 @@ def test_real_people_agree_with_the_majority_and_always_yes_has_its_share(real):
     test = real[1]
     people = [row["answers"] for row in test]
     assert tasks.soft_accuracy(["yes"] * len(test), people) == pytest.approx(0.224, abs=0.002)
-    assert tasks.soft_accuracy([row["answer"] for row in test], people) == pytest.approx(0.967, abs=0.002)
+    assert tasks.soft_accuracy([row["answer"] for row in test], people) == pytest.approx(
+        0.967, abs=0.002
+    )
 
 
 @real_data
@@ -189,10 +229,14 @@ def test_real_questions_without_pictures_are_answered_above_always_yes(real):
     """On a sixth of the training questions; the recorded table has all of them."""
     train, test = real
     predicted = tasks.question_only(
-        [r["question"] for r in train], [r["answer"] for r in train], [r["question"] for r in test], most=60
+        [r["question"] for r in train],
+        [r["answer"] for r in train],
+        [r["question"] for r in test],
+        most=60,
     )
     scores = tasks.by_type(
-        tasks.soft_accuracies(predicted, [row["answers"] for row in test]), [row["answer_type"] for row in test]
+        tasks.soft_accuracies(predicted, [row["answers"] for row in test]),
+        [row["answer_type"] for row in test],
     )
     assert 0.28 < scores["all"] < 0.40 and scores["yes/no"] > 0.58 > scores["number"] > 0.15
     assert scores["other"] < 0.2
@@ -200,6 +244,12 @@ def test_real_questions_without_pictures_are_answered_above_always_yes(real):
 
 def test_recorded_priors_are_where_the_card_says():
     table = recorded("vision_priors")
-    assert {"scenes/vqa", "scenes/gqa", "scenes/nlvr2", "scenes/captions", "VQA v2 questions"} <= set(table["data"])
+    assert {
+        "scenes/vqa",
+        "scenes/gqa",
+        "scenes/nlvr2",
+        "scenes/captions",
+        "VQA v2 questions",
+    } <= set(table["data"])
     assert {"question only", "picture only", "caption only"} <= set(table["sees"])
     assert table["score"].between(0, 1).all()

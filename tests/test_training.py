@@ -38,7 +38,9 @@ def same(a, b):
 
 
 @pytest.mark.parametrize("stop_at", [3, 5])  # in the middle of an epoch; between two checkpoints
-def test_resumed_amid_accumulation_and_epochs_is_bitwise_the_unbroken_run(tokenizer, texts, tmp_path, stop_at):
+def test_resumed_amid_accumulation_and_epochs_is_bitwise_the_unbroken_run(
+    tokenizer, texts, tmp_path, stop_at
+):
     """40 texts make 2 batches an epoch, and a step takes 3: a step begins in one epoch and ends in the next."""
 
     def go(**options):
@@ -93,8 +95,18 @@ def test_post_trained_weights_go_on_into_the_next_stage(tokenizer, texts, tmp_pa
 
 
 def test_loss_falls_and_history_is_a_table(encoder, texts):
-    run = ck.fit(ck.objectives.CMLM(encoder), texts, steps=60, batch_size=16, lr=3e-3, progress=False)
-    assert list(run.history.columns) == ["step", "loss", "mlm", "contrast", "lr", "grad_norm", "seconds"]
+    run = ck.fit(
+        ck.objectives.CMLM(encoder), texts, steps=60, batch_size=16, lr=3e-3, progress=False
+    )
+    assert list(run.history.columns) == [
+        "step",
+        "loss",
+        "mlm",
+        "contrast",
+        "lr",
+        "grad_norm",
+        "seconds",
+    ]
     assert list(run.history["step"]) == list(range(1, 61))
     assert run.history["mlm"].tail(10).mean() < run.history["mlm"].head(10).mean() - 0.3
     assert not run.interrupted and "60 of 60 steps" in repr(run)
@@ -105,7 +117,13 @@ def test_same_seed_same_run_other_seed_other_run(tokenizer, texts):
     losses = []
     for seed in (0, 0, 1):
         torch.manual_seed(99 + len(losses))  # the caller's random state has no say
-        run = ck.fit(ck.objectives.MLM(make_encoder(tokenizer, dropout=0.1)), texts, steps=4, seed=seed, progress=False)
+        run = ck.fit(
+            ck.objectives.MLM(make_encoder(tokenizer, dropout=0.1)),
+            texts,
+            steps=4,
+            seed=seed,
+            progress=False,
+        )
         losses.append(list(run.history["loss"]))
     assert losses[0] == losses[1] != losses[2]
 
@@ -116,7 +134,11 @@ def test_the_noise_of_the_views_is_the_seeds(tokenizer):
     for seed in (0, 1):
         objective = ck.objectives.MLM(make_encoder(tokenizer), p_m=0.5)
         rows = ["the red kite flies over the shelf"] * 8
-        seen.append(ck.fit(objective, rows, steps=1, batch_size=8, seed=seed, progress=False).rows[0]["loss"])
+        seen.append(
+            ck.fit(objective, rows, steps=1, batch_size=8, seed=seed, progress=False).rows[0][
+                "loss"
+            ]
+        )
     assert seen[0] != seen[1]
 
 
@@ -135,7 +157,12 @@ def test_noise_is_new_in_every_epoch(encoder, texts):
     def spy(batch, generator):
         views = plain(batch, generator)
         order = batch["text_id"].argsort()
-        seen.append({int(batch["text_id"][i]): views["T0"]["selected"][i][batch["maskable"][i]] for i in order})
+        seen.append(
+            {
+                int(batch["text_id"][i]): views["T0"]["selected"][i][batch["maskable"][i]]
+                for i in order
+            }
+        )
         return views
 
     objective.views = spy
@@ -147,14 +174,18 @@ def test_noise_is_new_in_every_epoch(encoder, texts):
 def test_learning_rate_follows_the_optimizers_steps(encoder, texts, monkeypatch):
     rates, step = [], torch.optim.AdamW.step
     seen = lambda optimizer: rates.append([group["lr"] for group in optimizer.param_groups])  # noqa: E731
-    monkeypatch.setattr(torch.optim.AdamW, "step", lambda self, *args: seen(self) or step(self, *args))
+    monkeypatch.setattr(
+        torch.optim.AdamW, "step", lambda self, *args: seen(self) or step(self, *args)
+    )
     run = ck.fit(
         ck.objectives.MLM(encoder), texts, steps=20, lr=1e-3, warmup=0.25, batch_size=4, accumulate=3, chunk_size=2,
         progress=False,
     )  # fmt: skip
     expected = [1e-3 * ck.schedules.linear_warmup_linear_decay(step, 20, 5) for step in range(20)]
     assert list(run.history["lr"]) == pytest.approx(expected)
-    assert rates == [[rate] * 2 for rate in run.history["lr"]]  # of matrices, and of biases and norms
+    assert rates == [
+        [rate] * 2 for rate in run.history["lr"]
+    ]  # of matrices, and of biases and norms
     flat = Training(steps=20, lr=1e-3, warmup=0.25, decay="none")
     assert [learning_rate(step, 20, flat) for step in (0, 5, 19)] == pytest.approx([0, 1e-3, 1e-3])
     assert learning_rate(0, 20, Training(steps=20, lr=1e-3, warmup=0, decay="none")) == 1e-3
@@ -165,7 +196,9 @@ def test_when_the_body_joins_its_heads_the_warm_up_begins_anew():
     heads = [learning_rate(step, 100, settings) for step in range(20)]
     assert heads == pytest.approx([0, 0.5] + [1.0] * 18)
     rest = [learning_rate(step, 100, settings) for step in range(20, 100)]
-    assert rest == pytest.approx([ck.schedules.linear_warmup_linear_decay(step, 80, 8) for step in range(80)])
+    assert rest == pytest.approx(
+        [ck.schedules.linear_warmup_linear_decay(step, 80, 8) for step in range(80)]
+    )
 
 
 def test_after_a_run_no_gradient_is_left_dropout_is_off_and_ctrl_c_is_the_callers(encoder, texts):
@@ -199,7 +232,9 @@ def test_a_weight_at_rest_counts_in_no_norm_and_may_be_set_free(tokenizer, texts
         def free(run):
             resting.requires_grad_(run.steps >= freed_at)
 
-        run = ck.fit(objective, texts, steps=4, batch_size=4, lr=1e-2, callback=free, progress=False)
+        run = ck.fit(
+            objective, texts, steps=4, batch_size=4, lr=1e-2, callback=free, progress=False
+        )
         assert all(weight.grad is None for weight in objective.parameters())
         return run.history["grad_norm"].tolist(), same(weights(resting), before)
 
@@ -210,7 +245,9 @@ def test_a_weight_at_rest_counts_in_no_norm_and_may_be_set_free(tokenizer, texts
 
 @pytest.mark.parametrize("frees", [False, True])
 @pytest.mark.parametrize("in_one_session", [False, True])
-def test_a_run_goes_on_with_the_weights_at_rest_that_a_callback_left(tokenizer, texts, tmp_path, frees, in_one_session):
+def test_a_run_goes_on_with_the_weights_at_rest_that_a_callback_left(
+    tokenizer, texts, tmp_path, frees, in_one_session
+):
     """It froze them, or set them free, at a step that does not come again; the objective may be as left, or new."""
 
     def made():
@@ -225,7 +262,16 @@ def test_a_run_goes_on_with_the_weights_at_rest_that_a_callback_left(tokenizer, 
             if run.steps == stop:
                 run.stop()
 
-        ck.fit(objective, texts, steps=6, batch_size=4, lr=1e-2, callback=callback, progress=False, **where)
+        ck.fit(
+            objective,
+            texts,
+            steps=6,
+            batch_size=4,
+            lr=1e-2,
+            callback=callback,
+            progress=False,
+            **where,
+        )
         return weights(objective)
 
     expected, objective = go(made()), made()
@@ -239,7 +285,9 @@ def test_a_run_goes_on_in_other_chunks_and_with_other_notes(tokenizer, texts, tm
     settings = dict(steps=6, batch_size=8, folder=tmp_path, progress=False)
 
     def make():
-        return ck.objectives.SimCSE(make_encoder(tokenizer), contrast="nt_xent", mlm_weight=0.1).double()
+        return ck.objectives.SimCSE(
+            make_encoder(tokenizer), contrast="nt_xent", mlm_weight=0.1
+        ).double()
 
     expected = weights(ck.fit(make(), texts, steps=6, batch_size=8, progress=False).objective)
     ck.fit(make(), texts, callback=press_stop_at(3), **settings)
@@ -249,13 +297,25 @@ def test_a_run_goes_on_in_other_chunks_and_with_other_notes(tokenizer, texts, tm
 
 
 def test_epochs_count_batches_and_accumulation(encoder, texts):
-    run = ck.fit(ck.objectives.MLM(encoder), texts[:100], epochs=2, batch_size=10, accumulate=4, progress=False)
+    run = ck.fit(
+        ck.objectives.MLM(encoder),
+        texts[:100],
+        epochs=2,
+        batch_size=10,
+        accumulate=4,
+        progress=False,
+    )
     assert run.steps == 5
 
 
 @pytest.mark.parametrize(
     ("length", "steps", "times"),
-    [({"epochs": 1}, 2, {1: 20}), ({"epochs": 3}, 4, {3: 20}), ({"epochs": 0.5}, 1, {1: 12, 0: 8}), ({}, 2, {1: 20})],
+    [
+        ({"epochs": 1}, 2, {1: 20}),
+        ({"epochs": 3}, 4, {3: 20}),
+        ({"epochs": 0.5}, 1, {1: 12, 0: 8}),
+        ({}, 2, {1: 20}),
+    ],
 )
 def test_the_last_step_takes_the_batches_that_are_left(encoder, length, steps, times):
     """Five batches of four rows, accumulated by four: a pass has every row once, not the next pass's too."""
@@ -278,7 +338,9 @@ def test_clipping_limits_the_gradient_and_none_leaves_it(clip, encoder, texts):
     step = torch.optim.AdamW.step
 
     def spy(self, *args, **kwargs):
-        grads = [p.grad for group in self.param_groups for p in group["params"] if p.grad is not None]
+        grads = [
+            p.grad for group in self.param_groups for p in group["params"] if p.grad is not None
+        ]
         norms.append(torch.nn.utils.get_total_norm(grads).item())
         return step(self, *args, **kwargs)
 
@@ -305,7 +367,9 @@ def test_bf16_trains(tokenizer, texts):
     assert run.history["loss"].iloc[-5:].mean() < run.history["loss"].iloc[:5].mean()
     assert next(run.encoder.parameters()).dtype == torch.float32
     first = ck.fit(ck.objectives.CMLM(make_encoder(tokenizer)), texts, steps=1, progress=False)
-    assert 0 < abs(first.rows[0]["loss"] - run.rows[0]["loss"]) < 0.02 * first.rows[0]["loss"]  # other digits: it is on
+    assert (
+        0 < abs(first.rows[0]["loss"] - run.rows[0]["loss"]) < 0.02 * first.rows[0]["loss"]
+    )  # other digits: it is on
 
 
 def test_a_loss_that_is_not_finite_stops_with_step_parts_and_checkpoint(encoder, texts, tmp_path):
@@ -316,12 +380,24 @@ def test_a_loss_that_is_not_finite_stops_with_step_parts_and_checkpoint(encoder,
             with torch.no_grad():
                 encoder.model.lm_head.bias.fill_(math.nan)
 
-    with pytest.raises(FloatingPointError, match=r"Step 7 .*is nan.*before: step 6, loss \d.*step-00000005") as caught:
-        ck.fit(objective, texts, steps=20, folder=tmp_path, save_every=5, callback=spoil, progress=False)
+    with pytest.raises(
+        FloatingPointError, match=r"Step 7 .*is nan.*before: step 6, loss \d.*step-00000005"
+    ) as caught:
+        ck.fit(
+            objective,
+            texts,
+            steps=20,
+            folder=tmp_path,
+            save_every=5,
+            callback=spoil,
+            progress=False,
+        )
     assert caught.value.run.steps == 6 and len(caught.value.run.history) == 6
 
 
-def test_a_gradient_that_is_not_finite_stops_between_two_rows_of_the_history(encoder, texts, tmp_path):
+def test_a_gradient_that_is_not_finite_stops_between_two_rows_of_the_history(
+    encoder, texts, tmp_path
+):
     """Steps 11 to 15 are neither logged nor saved but for the last: NaN must not reach a checkpoint there."""
     calls = []
 
@@ -330,7 +406,9 @@ def test_a_gradient_that_is_not_finite_stops_between_two_rows_of_the_history(enc
         return grad * math.nan if len(calls) == 12 else grad
 
     encoder.model.lm_head.bias.register_hook(spoil)
-    with pytest.raises(FloatingPointError, match=r"Step 12 .*grad_norm nan.*step 10, loss.*step-00000009"):
+    with pytest.raises(
+        FloatingPointError, match=r"Step 12 .*grad_norm nan.*step 10, loss.*step-00000009"
+    ):
         ck.fit(
             ck.objectives.MLM(encoder), texts, steps=15, log_every=10, save_every=3, folder=tmp_path, progress=False
         )  # fmt: skip
@@ -339,10 +417,14 @@ def test_a_gradient_that_is_not_finite_stops_between_two_rows_of_the_history(enc
 
 def test_stop_button_returns_the_run_so_far(encoder, texts, tmp_path):
     before, press = signal.getsignal(signal.SIGINT), press_stop_at(3)
-    run = ck.fit(ck.objectives.MLM(encoder), texts, steps=50, callback=press, folder=tmp_path, progress=False)
+    run = ck.fit(
+        ck.objectives.MLM(encoder), texts, steps=50, callback=press, folder=tmp_path, progress=False
+    )
     assert run.interrupted and run.steps == 3 and "stopped on request" in repr(run)
     assert signal.getsignal(signal.SIGINT) is before
-    again = ck.fit(ck.objectives.MLM(encoder), texts, steps=50, folder=tmp_path, resume=True, progress=False)
+    again = ck.fit(
+        ck.objectives.MLM(encoder), texts, steps=50, folder=tmp_path, resume=True, progress=False
+    )
     assert again.steps == 50 and list(again.history["step"]) == list(range(1, 51))
 
 
@@ -360,17 +442,29 @@ def test_a_callback_or_a_thread_beside_it_may_stop_a_run(encoder, texts, tmp_pat
     assert again.steps == 6 and not again.interrupted
 
 
-def test_stopped_before_its_first_step_a_resumed_run_ends_where_it_was(encoder, texts, tmp_path, monkeypatch):
+def test_stopped_before_its_first_step_a_resumed_run_ends_where_it_was(
+    encoder, texts, tmp_path, monkeypatch
+):
     objective = ck.objectives.MLM(encoder)
-    ck.fit(objective, texts, steps=5, folder=tmp_path, callback=lambda run: run.stop(), progress=False)
+    ck.fit(
+        objective, texts, steps=5, folder=tmp_path, callback=lambda run: run.stop(), progress=False
+    )
     restore = _Loop.restore
-    monkeypatch.setattr(_Loop, "restore", lambda loop: (restore(loop), signal.raise_signal(signal.SIGINT)))
+    monkeypatch.setattr(
+        _Loop, "restore", lambda loop: (restore(loop), signal.raise_signal(signal.SIGINT))
+    )
     run = ck.fit(objective, texts, steps=5, folder=tmp_path, resume=True, progress=False)
-    assert run.interrupted and run.steps == 1 and checkpoint.checkpoints(tmp_path)[-1].name == "step-00000001"
+    assert (
+        run.interrupted
+        and run.steps == 1
+        and checkpoint.checkpoints(tmp_path)[-1].name == "step-00000001"
+    )
 
 
 def test_stopped_at_the_last_step_it_is_finished(encoder, texts):
-    run = ck.fit(ck.objectives.MLM(encoder), texts, steps=3, callback=press_stop_at(3), progress=False)
+    run = ck.fit(
+        ck.objectives.MLM(encoder), texts, steps=3, callback=press_stop_at(3), progress=False
+    )
     assert not run.interrupted and run.steps == 3
 
 
@@ -387,7 +481,10 @@ def test_a_failed_save_leaves_the_last_checkpoint(encoder, texts, tmp_path, monk
             ck.objectives.MLM(encoder), texts, steps=4, save_every=1, folder=tmp_path, callback=fill_the_disk,
             progress=False,
         )  # fmt: skip
-    assert sorted(path.name for path in tmp_path.glob("*step*")) == ["step-00000001", "step-00000002"]
+    assert sorted(path.name for path in tmp_path.glob("*step*")) == [
+        "step-00000001",
+        "step-00000002",
+    ]
 
 
 def test_fewer_texts_than_a_batch_make_one_batch(encoder, texts):
@@ -399,7 +496,9 @@ def test_fewer_texts_than_a_batch_make_one_batch(encoder, texts):
 @pytest.mark.parametrize("contrast", ["info_nce", "nt_xent"])
 def test_a_contrast_of_one_text_is_said_to_teach_nothing(encoder, texts, contrast):
     with pytest.warns(UserWarning, match="one example and so no negatives"):
-        run = ck.fit(ck.objectives.CMLM(encoder, contrast=contrast), texts[:1], steps=1, progress=False)
+        run = ck.fit(
+            ck.objectives.CMLM(encoder, contrast=contrast), texts[:1], steps=1, progress=False
+        )
     assert run.history["contrast"].item() == 0
 
 
@@ -414,13 +513,22 @@ def test_texts_are_cut_where_the_encoder_ends(encoder, texts):
 def test_a_checkpoint_of_another_transformers_is_resumed(tokenizer, texts, tmp_path):
     """Its configurations have a field more, and lack one."""
     options = dict(steps=2, save_every=1, folder=tmp_path, progress=False)
-    ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, callback=lambda run: run.stop(), **options)
+    ck.fit(
+        ck.objectives.MLM(make_encoder(tokenizer)),
+        texts,
+        callback=lambda run: run.stop(),
+        **options,
+    )
     (file,) = tmp_path.glob("step-*/state.json")
     state = json.loads(file.read_text())
     fields = state["settings"]["architecture"]
     del fields["layer_norm_eps"]
-    file.write_text(json.dumps(state | {"settings": state["settings"] | {"architecture": fields | {"new": 1}}}))
-    assert ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, resume=True, **options).steps == 2
+    file.write_text(
+        json.dumps(state | {"settings": state["settings"] | {"architecture": fields | {"new": 1}}})
+    )
+    assert (
+        ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, resume=True, **options).steps == 2
+    )
 
 
 def test_folders_of_the_reader_are_neither_deleted_nor_read(encoder, texts, tmp_path):
@@ -437,7 +545,10 @@ def test_folders_of_the_reader_are_neither_deleted_nor_read(encoder, texts, tmp_
     assert {path.name for path in tmp_path.glob("step*")} == {
         "step-by-step notes", "step-00000002-best", "step-00000003", "step-00000004",
     }  # fmt: skip
-    assert [path.name for path in checkpoint.checkpoints(tmp_path)] == ["step-00000003", "step-00000004"]
+    assert [path.name for path in checkpoint.checkpoints(tmp_path)] == [
+        "step-00000003",
+        "step-00000004",
+    ]
     assert mine.read_text() == "mine" and list(tmp_path.glob(".step*")) == [mine.parent]
 
 
@@ -468,10 +579,14 @@ class Projected(ck.objectives.SimCSE):
 
     def build(self):
         super().build()
-        self.matrix = torch.nn.Parameter(LAYOUTS[self.layout](torch.randn(self.encoder.width, self.encoder.width)))
+        self.matrix = torch.nn.Parameter(
+            LAYOUTS[self.layout](torch.randn(self.encoder.width, self.encoder.width))
+        )
 
     def vectors(self, name, hidden, view):
-        return {head: rows @ self.matrix for head, rows in super().vectors(name, hidden, view).items()}
+        return {
+            head: rows @ self.matrix for head, rows in super().vectors(name, hidden, view).items()
+        }
 
 
 @pytest.mark.parametrize("layout", ["a slice", "turned"])
@@ -481,7 +596,9 @@ def test_a_weight_of_any_layout_is_trained_saved_and_resumed(layout, tokenizer, 
     def go(layout, **options):
         kind = type("Projected", (Projected,), {"layout": layout})
         settings = dict(steps=4, lr=1e-2, save_every=1, progress=False)
-        return weights(ck.fit(kind(make_encoder(tokenizer)), texts, **settings, **options).objective)
+        return weights(
+            ck.fit(kind(make_encoder(tokenizer)), texts, **settings, **options).objective
+        )
 
     expected = go("whole")
     assert same(go(layout), expected)
@@ -497,10 +614,15 @@ def test_numbers_of_numpy_and_torch_in_the_rows_are_saved(encoder, texts, tmp_pa
 
     options = dict(steps=2, save_every=1, folder=tmp_path, progress=False)
     ck.fit(ck.objectives.MLM(encoder), texts, callback=measure, **options)
-    assert ck.fit(ck.objectives.MLM(encoder), texts, resume=True, **options).rows[-1]["each"] == [0, 1]
+    assert ck.fit(ck.objectives.MLM(encoder), texts, resume=True, **options).rows[-1]["each"] == [
+        0,
+        1,
+    ]
 
 
-def test_a_run_killed_while_it_deletes_after_its_last_step_is_tidied_when_it_is_asked_again(tokenizer, texts, tmp_path):
+def test_a_run_killed_while_it_deletes_after_its_last_step_is_tidied_when_it_is_asked_again(
+    tokenizer, texts, tmp_path
+):
     """It takes no step and saves no more, so nobody else would: the folder kept three checkpoints, or half of one."""
     options = dict(steps=3, save_every=1, folder=tmp_path, progress=False)
     ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, **options)
@@ -508,7 +630,10 @@ def test_a_run_killed_while_it_deletes_after_its_last_step_is_tidied_when_it_is_
     for name in (".step-00000001.gone", ".step-00000003.draft", ".step-notes"):
         (tmp_path / name).mkdir()
     ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, resume=True, **options)
-    assert sorted(path.name for path in tmp_path.glob("step-*")) == ["step-00000002", "step-00000003"]
+    assert sorted(path.name for path in tmp_path.glob("step-*")) == [
+        "step-00000002",
+        "step-00000003",
+    ]
     assert [path.name for path in tmp_path.glob(".step-*")] == [".step-notes"]
 
 
@@ -517,7 +642,10 @@ def test_a_callback_that_evaluates_does_not_end_dropout(tokenizer, texts):
 
     def losses(callback):
         objective = ck.objectives.MLM(make_encoder(tokenizer, dropout=0.3))
-        return [row["loss"] for row in ck.fit(objective, texts, steps=4, callback=callback, progress=False).rows]
+        return [
+            row["loss"]
+            for row in ck.fit(objective, texts, steps=4, callback=callback, progress=False).rows
+        ]
 
     assert losses(lambda run: run.objective.eval()) == losses(None)
 
@@ -535,7 +663,10 @@ def test_on_another_number_of_processes_dropout_starts_anew_and_apart(tokenizer,
     noise, drawn = torch.Generator().manual_seed(3), []
     trained = checkpoint.Trained(ck.objectives.MLM(make_encoder(tokenizer)), None, noise)
     torch.manual_seed(5)
-    states = {"noise": noise.get_state().repeat(2, 1), "cpu": torch.get_rng_state().repeat(2, 1)}  # of two processes
+    states = {
+        "noise": noise.get_state().repeat(2, 1),
+        "cpu": torch.get_rng_state().repeat(2, 1),
+    }  # of two processes
     monkeypatch.setattr(checkpoint.distributed, "count", lambda: 4)
     for rank in (0, 1):
         monkeypatch.setattr(checkpoint.distributed, "rank", lambda rank=rank: rank)
@@ -549,7 +680,9 @@ def test_on_another_number_of_processes_dropout_starts_anew_and_apart(tokenizer,
 def test_the_clock_of_a_resumed_run_goes_on(tokenizer, texts, tmp_path):
     def go(**options):
         objective = ck.objectives.MLM(make_encoder(tokenizer))
-        return ck.fit(objective, texts, steps=2, save_every=1, folder=tmp_path, progress=False, **options)
+        return ck.fit(
+            objective, texts, steps=2, save_every=1, folder=tmp_path, progress=False, **options
+        )
 
     go(callback=lambda run: run.steps == 1 and run.stop())
     file = tmp_path / "step-00000001" / "state.json"

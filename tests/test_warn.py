@@ -28,7 +28,12 @@ CALLS = {
         progress=False,
     ),
     "a high rate": lambda tokenizer, tmp_path: ck.fit(
-        ck.objectives.MLM(opened(tokenizer, tmp_path)), ["a red kite"] * 4, steps=1, batch_size=2, lr=1, progress=False
+        ck.objectives.MLM(opened(tokenizer, tmp_path)),
+        ["a red kite"] * 4,
+        steps=1,
+        batch_size=2,
+        lr=1,
+        progress=False,
     ),
 }
 

@@ -15,7 +15,9 @@ from importlib import metadata
 PACKAGE = "contrast-kit"
 # A torchvision or CUDA build that does not match torch shows only when a model's file is imported.
 CORE = ("torch", "transformers.models.bert.modeling_bert")
-REMEDY = "run `make install`, or: pip install --constraint constraints.txt --editable '.[notebooks]'"
+REMEDY = (
+    "run `make install`, or: pip install --constraint constraints.txt --editable '.[notebooks]'"
+)
 
 
 def requirements(extra: str = "") -> dict[str, object]:
@@ -40,7 +42,9 @@ def requirements(extra: str = "") -> dict[str, object]:
     from packaging.requirements import Requirement
 
     def holds(need: Requirement, extra: str) -> bool:
-        return need.name != PACKAGE and (need.marker is None or need.marker.evaluate({"extra": extra}))
+        return need.name != PACKAGE and (
+            need.marker is None or need.marker.evaluate({"extra": extra})
+        )
 
     needs = [Requirement(line) for line in metadata.requires(PACKAGE) or []]
     return {n.name: n.specifier for n in needs if holds(n, extra) and not (extra and holds(n, ""))}
@@ -107,7 +111,10 @@ def _accelerators() -> Iterator[tuple[str, str]]:
     if torch.cuda.is_available():
         for i in range(torch.cuda.device_count()):
             card = torch.cuda.get_device_properties(i)
-            yield f"cuda:{i}", f"{card.name}, {card.total_memory / 2**30:.0f} GiB, CUDA {torch.version.cuda}"
+            yield (
+                f"cuda:{i}",
+                f"{card.name}, {card.total_memory / 2**30:.0f} GiB, CUDA {torch.version.cuda}",
+            )
         yield "cuda bf16", "yes" if torch.cuda.is_bf16_supported() else "no"
     elif torch.backends.mps.is_available():
         yield "mps", "yes"
@@ -122,7 +129,9 @@ def _surroundings() -> Iterator[tuple[str, str]]:
     yield "system", platform.platform()
     yield (
         "hub",
-        "reachable" if hub.reachable(timeout=2) else "not reachable (or switched off): local data only",
+        "reachable"
+        if hub.reachable(timeout=2)
+        else "not reachable (or switched off): local data only",
     )
     folder = os.environ.get("CONTRAST_KIT_REAL_DATA")
     yield "real data", folder or "CONTRAST_KIT_REAL_DATA is not set"

@@ -55,12 +55,36 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     data = "Folder with GLUE, STS and BLiMP. Here: the one that CONTRAST_KIT_REAL_DATA names, else the toyshop's tasks."
-    add("folder", metavar="FOLDER", help="What `train` wrote, any folder with a masked language model, or a hub name.")
+    add(
+        "folder",
+        metavar="FOLDER",
+        help="What `train` wrote, any folder with a masked language model, or a hub name.",
+    )
     add("--data", help=data)
-    add("--out", type=Path, help="Where to write the table. Here: FOLDER itself; for a hub name, this folder.")
-    add("--only", nargs="+", choices=PARTS, default=list(PARTS), help="Parts to measure. Here: all.")
-    add("--limit", type=int, default=2_000, help="Rows of each split for a probe; 0 takes all. Here: 2000.")
-    add("--pairs", type=int, default=50, help="Pairs of each phenomenon of BLiMP; 0 takes all. Here: 50.")
-    add("--pooling", choices=("first", "mean"), help="The vector of a text. Here: what FOLDER says, else first.")
+    add(
+        "--out",
+        type=Path,
+        help="Where to write the table. Here: FOLDER itself; for a hub name, this folder.",
+    )
+    add(
+        "--only", nargs="+", choices=PARTS, default=list(PARTS), help="Parts to measure. Here: all."
+    )
+    add(
+        "--limit",
+        type=int,
+        default=2_000,
+        help="Rows of each split for a probe; 0 takes all. Here: 2000.",
+    )
+    add(
+        "--pairs",
+        type=int,
+        default=50,
+        help="Pairs of each phenomenon of BLiMP; 0 takes all. Here: 50.",
+    )
+    add(
+        "--pooling",
+        choices=("first", "mean"),
+        help="The vector of a text. Here: what FOLDER says, else first.",
+    )
     add("--quiet", action="store_true", help="Do not say what is being measured.")
     return parser

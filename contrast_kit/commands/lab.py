@@ -25,15 +25,23 @@ def main(arguments: list[str]) -> int:
     try:
         kept = copy_course(options.folder)
     except OSError as error:
-        print(f"The notebooks cannot be copied to {options.folder} ({error}): name another --folder.", file=sys.stderr)
+        print(
+            f"The notebooks cannot be copied to {options.folder} ({error}): name another --folder.",
+            file=sys.stderr,
+        )
         return 1
     if kept:
-        print(f"{', '.join(kept)}: changed by you and by the project, so yours stay. Rename one to get the new one.")
+        print(
+            f"{', '.join(kept)}: changed by you and by the project, so yours stay. Rename one to get the new one."
+        )
     if options.only_copy:
         print(f"The notebooks are in {options.folder}.")
         return 0
     if importlib.util.find_spec("jupyterlab") is None:
-        print("JupyterLab is not installed here: pip install 'contrast-kit[notebooks]'", file=sys.stderr)
+        print(
+            "JupyterLab is not installed here: pip install 'contrast-kit[notebooks]'",
+            file=sys.stderr,
+        )
         return 1
     _trust(options.folder)
     first = sorted(options.folder.glob("*.ipynb"))[0]
@@ -44,7 +52,10 @@ def main(arguments: list[str]) -> int:
     # Beside another busy program, torch threads that spin while they wait are many times slower.
     env.setdefault("OMP_WAIT_POLICY", "passive")
     as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    opened = [f"--ServerApp.root_dir={root}", f"--LabApp.default_url=/lab/tree/{first.relative_to(root).as_posix()}"]
+    opened = [
+        f"--ServerApp.root_dir={root}",
+        f"--LabApp.default_url=/lab/tree/{first.relative_to(root).as_posix()}",
+    ]
     command = [sys.executable, "-m", "jupyterlab", *opened, *as_root, *further]
     try:
         return subprocess.run(command, env=env, check=False).returncode
@@ -70,7 +81,10 @@ def copy_course(to: Path) -> list[str]:
     record = to / COPIED
     try:
         known = json.loads(record.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):  # none yet, or half of one: then a copy that differs is the reader's own
+    except (
+        FileNotFoundError,
+        ValueError,
+    ):  # none yet, or half of one: then a copy that differs is the reader's own
         known = {}
     kept = []
     for notebook in sorted([*origin.glob("*.ipynb"), *origin.glob("*.md")]):
@@ -111,6 +125,10 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Options that are not listed go to JupyterLab, such as --no-browser or --port=8899.",
         allow_abbrev=False,
     )
-    parser.add_argument("--folder", type=Path, default=Path("course"), help="Where the copies are. Here: course.")
-    parser.add_argument("--only-copy", action="store_true", help="Copy the notebooks and do not open JupyterLab.")
+    parser.add_argument(
+        "--folder", type=Path, default=Path("course"), help="Where the copies are. Here: course."
+    )
+    parser.add_argument(
+        "--only-copy", action="store_true", help="Copy the notebooks and do not open JupyterLab."
+    )
     return parser

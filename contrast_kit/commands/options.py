@@ -49,7 +49,9 @@ def field_docs(cls: type) -> dict[str, str]:
     return docs
 
 
-def add_fields(group: Any, cls: type, defaults: Mapping[str, Any], leave_out: Sequence[str] = ()) -> None:
+def add_fields(
+    group: Any, cls: type, defaults: Mapping[str, Any], leave_out: Sequence[str] = ()
+) -> None:
     """Add an option for each field of a dataclass to a group; an option that is not given is not in the result.
 
     `defaults` are shown in the help where they differ from the fields' own; fields in `leave_out` get no option.

@@ -33,7 +33,10 @@ class Recipe:
 
 # tiny is the notebooks' tour speed (a minute on a CPU), small their gpu speed (minutes on one GPU); scl and fine-tune,
 # whose encoder in notebook 07b is another, have numbers of their own.
-_DATA = {"tiny": dict(vocab_size=2_000, limit=20_000), "small": dict(vocab_size=8_000, limit=100_000)}
+_DATA = {
+    "tiny": dict(vocab_size=2_000, limit=20_000),
+    "small": dict(vocab_size=8_000, limit=100_000),
+}
 _DATA_OF = {("mlm", "small"): dict(vocab_size=4_000)}
 _TRAINING = {
     "tiny": dict(batch_size=64, steps=60, lr=2e-3),
@@ -74,16 +77,28 @@ PRINTED: dict[tuple[str, str], tuple[str, str]] = {
     **{(method, "base"): (METHODS[method].in_tables, "base") for method in _COCO_LM},
     ("coco-lm", "large"): ("COCO-LM", "large++"),
     ("capt", "large"): ("CAPT", "large"),
-    **{(method, "base"): (METHODS[method].in_tables, "full size") for method in ("cmlm", "cssl", "fine-tune")},
+    **{
+        (method, "base"): (METHODS[method].in_tables, "full size")
+        for method in ("cmlm", "cssl", "fine-tune")
+    },
     **{("scl", scale): ("SCL", "full data") for scale in ("base", "large")},
 }
 """The printed settings: by method and scale, a method of `papers.TRAINING` and its setting."""
 
 BORROWED: dict[tuple[str, str], tuple[tuple[str, str], str]] = {
-    **{(m, "large"): (("COCO-LM", "large++"), "No paper prints it; it is COCO-LM's large++.") for m in _COCO_LM[1:]},
-    ("capt", "base"): (("CAPT", "small"), "CAPT prints a small and a large model; this is the small one's training."),
     **{
-        (m, "large"): ((METHODS[m].in_tables, "full size"), "The paper trains base models only; this is base's.")
+        (m, "large"): (("COCO-LM", "large++"), "No paper prints it; it is COCO-LM's large++.")
+        for m in _COCO_LM[1:]
+    },
+    ("capt", "base"): (
+        ("CAPT", "small"),
+        "CAPT prints a small and a large model; this is the small one's training.",
+    ),
+    **{
+        (m, "large"): (
+            (METHODS[m].in_tables, "full size"),
+            "The paper trains base models only; this is base's.",
+        )
         for m in ("cmlm", "cssl", "fine-tune")
     },
 }
@@ -160,7 +175,11 @@ def recipe_of(cls: type[Objective], scale: str, *, start: bool = False) -> Recip
     if cls is METHODS[name]:
         return found
     config = found.config if issubclass(cls, METHODS[name]) else {}
-    known = {setting: value for setting, value in config.items() if setting in cls.Config.__dataclass_fields__}
+    known = {
+        setting: value
+        for setting, value in config.items()
+        if setting in cls.Config.__dataclass_fields__
+    }
     ours = f"{cls.__name__} is none of the kit's: what differs from its own defaults is {name}'s."
     return replace(found, config=known, ours=ours)
 

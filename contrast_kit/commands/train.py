@@ -112,14 +112,21 @@ def _parser(cls: type[Objective], recipe: recipes.Recipe) -> argparse.ArgumentPa
     parser = Parser(
         prog=f"python -m contrast_kit train {cls.__name__}",
         usage="python -m contrast_kit train METHOD --data DATA --folder FOLDER [options]",
-        description=_first_line(cls) + " Values after “Here” are the defaults at this --scale. " + recipe.ours,
+        description=_first_line(cls)
+        + " Values after “Here” are the defaults at this --scale. "
+        + recipe.ours,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     _add_data(parser.add_argument_group("data and model").add_argument, recipe)
     _add_run(parser.add_argument_group("the run").add_argument)
-    add_fields(parser.add_argument_group(f"the method ({cls.__name__})"), cls.Config, recipe.config, ("classes",))
+    add_fields(
+        parser.add_argument_group(f"the method ({cls.__name__})"),
+        cls.Config,
+        recipe.config,
+        ("classes",),
+    )
     add_fields(parser.add_argument_group("training"), ck.Training, recipe.training, ("packing",))
     return parser
 
@@ -135,12 +142,23 @@ def _add_data(add: Any, recipe: recipes.Recipe) -> None:
     )
     pooling = recipe.encoder.get("pooling", "first")
     units, limit = ("sentence", "paragraph", "line"), recipe.limit
-    add("--data", help=f"A name of data.available(), a file, a folder, or a data set of the hub. Here: {SHOP}.")
+    add(
+        "--data",
+        help=f"A name of data.available(), a file, a folder, or a data set of the hub. Here: {SHOP}.",
+    )
     add("--part", default="train", help="The split of the data. Here: train.")
     add("--unit", choices=units, help="What of running text is one text. Here: sentence.")
-    add("--columns", help="The column of the text, or the two of a pair: question,answer. Here: found by name.")
+    add(
+        "--columns",
+        help="The column of the text, or the two of a pair: question,answer. Here: found by name.",
+    )
     add("--label", default="label", help="The column of the labels. Here: label.")
-    add("--limit", type=int, default=limit, help=f"Take the first N texts only. Here: {limit or 'all'}.")
+    add(
+        "--limit",
+        type=int,
+        default=limit,
+        help=f"Take the first N texts only. Here: {limit or 'all'}.",
+    )
     add("--scale", choices=recipes.SCALES, default="tiny", help=scale)
     add("--start", help=start)
     words = f"Size of the vocabulary that is trained on the data for a new encoder. Here: {recipe.vocab_size}."
@@ -150,12 +168,29 @@ def _add_data(add: Any, recipe: recipes.Recipe) -> None:
 
 
 def _add_run(add: Any) -> None:
-    packing = "Compute nothing on padding: faster for texts of different lengths in a batch. Here: no."
+    packing = (
+        "Compute nothing on padding: faster for texts of different lengths in a batch. Here: no."
+    )
     folder = "Keep checkpoints, vocabulary, history.csv and the encoder here; without it nothing is kept."
     add("--folder", type=Path, help=folder)
-    add("--fresh", action="store_true", help="Refuse a folder that holds checkpoints, instead of continuing from them.")
-    add("--packing", dest="packed", action=argparse.BooleanOptionalAction, default=False, help=packing)
-    add("--no-plan", dest="plan", action="store_false", help="Do not measure and print the plan first.")
+    add(
+        "--fresh",
+        action="store_true",
+        help="Refuse a folder that holds checkpoints, instead of continuing from them.",
+    )
+    add(
+        "--packing",
+        dest="packed",
+        action=argparse.BooleanOptionalAction,
+        default=False,
+        help=packing,
+    )
+    add(
+        "--no-plan",
+        dest="plan",
+        action="store_false",
+        help="Do not measure and print the plan first.",
+    )
     add("--quiet", action="store_true", help="No progress line.")
 
 
@@ -165,7 +200,9 @@ def run(options: argparse.Namespace) -> ck.Run:
     first = distributed.rank() == 0
     if options.data is None:
         options.data = SHOP
-        _say(f"No --data was given: this trains on {SHOP}, sentences about a toy shop that are made here.")
+        _say(
+            f"No --data was given: this trains on {SHOP}, sentences about a toy shop that are made here."
+        )
     training = ck.Training.of(options.training)
     if options.folder and first:
         _begin(options)
@@ -174,7 +211,9 @@ def run(options: argparse.Namespace) -> ck.Run:
     objective = _objective(options, encoder, rows)
     texts = _texts(objective, rows, columns, min(training.max_length, encoder.max_length))
     if len(texts) < training.batch_size:
-        _say(f"Warning: {options.data} holds {len(texts)} texts only, fewer than a batch of {training.batch_size}.")
+        _say(
+            f"Warning: {options.data} holds {len(texts)} texts only, fewer than a batch of {training.batch_size}."
+        )
     if options.plan and first:
         print(ck.plan(objective, texts, training, processes=distributed.count()), flush=True)
     kept = checkpoint.checkpoints(options.folder) if options.folder else []
@@ -202,7 +241,19 @@ def _say(message: str) -> None:
 
 def _begin(options: argparse.Namespace) -> None:
     """Keep the settings of a new run; raise where they differ from those of the run that the folder holds."""
-    chosen = ("method", "scale", "data", "part", "unit", "columns", "label", "limit", "start", "words", "pooling")
+    chosen = (
+        "method",
+        "scale",
+        "data",
+        "part",
+        "unit",
+        "columns",
+        "label",
+        "limit",
+        "start",
+        "words",
+        "pooling",
+    )
     settings = {name: getattr(options, name) for name in chosen}
     for name in ("data", "start"):  # however a place is spelled
         if settings[name] and Path(settings[name]).expanduser().exists():
@@ -239,12 +290,20 @@ def _rows(options: argparse.Namespace) -> tuple[Any, tuple[str, ...]]:
         how["labels"] = ()  # no label can stop a method that reads none
     splits = ck.data.load(options.data, **how)
     if options.part not in splits:
-        raise ValueError(f"{options.data} has no split {options.part!r} (--part); {meant(options.part, splits)}")
+        raise ValueError(
+            f"{options.data} has no split {options.part!r} (--part); {meant(options.part, splits)}"
+        )
     rows = splits[options.part]
-    columns = tuple(options.columns.split(",")) if options.columns else ck.data.text_columns(rows.column_names)
+    columns = (
+        tuple(options.columns.split(","))
+        if options.columns
+        else ck.data.text_columns(rows.column_names)
+    )
     for name in columns:
         if name not in rows.column_names:
-            raise ValueError(f"There is no column {name!r} (--columns); {meant(name, rows.column_names)}")
+            raise ValueError(
+                f"There is no column {name!r} (--columns); {meant(name, rows.column_names)}"
+            )
     if not reads_labels and "label" in rows.column_names:
         rows = rows.remove_columns("label")
     if options.limit is not None and options.limit < len(rows):
@@ -274,12 +333,16 @@ def _encoder(options: argparse.Namespace, rows: Any, columns: tuple[str, ...]) -
         if tokenizer is not None:
             with draft_of(kept) as draft:
                 tokenizer.save_pretrained(draft)
-        distributed.anywhere(False, distributed.start())  # the others wait until the first has written it
+        distributed.anywhere(
+            False, distributed.start()
+        )  # the others wait until the first has written it
         tokenizer = PreTrainedTokenizerFast.from_pretrained(kept)
     shape = dict(options.recipe.encoder)
     if options.pooling:
         shape["pooling"] = options.pooling
-    return ck.Encoder.build(options.scale, tokenizer, seed=options.training.get("seed", 0), max_length=length, **shape)
+    return ck.Encoder.build(
+        options.scale, tokenizer, seed=options.training.get("seed", 0), max_length=length, **shape
+    )
 
 
 def _objective(options: argparse.Namespace, encoder: ck.Encoder, rows: Any) -> Objective:
@@ -305,7 +368,9 @@ def _texts(objective: Objective, rows: Any, columns: tuple[str, ...], length: in
                 "The data holds no paraphrases, and the toyshop's grammar has other words for none of these texts: "
                 "give a table with two wordings of each, columns text, text/0 and text/1 (reworded makes them)."
             )
-        _say("The data holds no paraphrases; the toyshop's grammar makes them. It knows its own sentences only.")
+        _say(
+            "The data holds no paraphrases; the toyshop's grammar makes them. It knows its own sentences only."
+        )
         rows = ck.data.paraphrase.reworded(rows, paraphraser, columns)
     return ck.data.Paraphrased(rows, tokenizer, columns, length)
 

@@ -11,7 +11,9 @@ from torch import Tensor
 
 from contrast_kit.data.texts import Texts
 
-_POOL = 50  # batches whose rows are sorted by length together: padding nearly gone, still well shuffled
+_POOL = (
+    50  # batches whose rows are sorted by length together: padding nearly gone, still well shuffled
+)
 
 
 class Batches:
@@ -85,7 +87,11 @@ class _Epoch(Sequence):
     """The batches of an epoch, to look at as a list of lists."""
 
     def __init__(self, rows: np.ndarray, places: np.ndarray, rest: list[int]) -> None:
-        self.rows, self.places, self.rest = rows, places, rest  # [batches, rows of a batch], [batches]
+        self.rows, self.places, self.rest = (
+            rows,
+            places,
+            rest,
+        )  # [batches, rows of a batch], [batches]
 
     def __len__(self) -> int:
         return len(self.places) + bool(self.rest)

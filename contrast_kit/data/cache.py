@@ -19,11 +19,15 @@ def cache_folder() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "contrast_kit"
     if os.name == "nt":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "contrast_kit"
+        return (
+            Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "contrast_kit"
+        )
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "contrast_kit"
 
 
-def cached(name: str, make: Callable[[], T], read: Callable[[Path], T], write: Callable[[T, Path], object]) -> T:
+def cached(
+    name: str, make: Callable[[], T], read: Callable[[Path], T], write: Callable[[T, Path], object]
+) -> T:
     """Read what is kept under a name; where it is not there, or damaged, make it and keep it.
 
     Where the folder takes no files, it is made each time, with a warning.
@@ -46,5 +50,7 @@ def cached(name: str, make: Callable[[], T], read: Callable[[Path], T], write: C
         draft.replace(path)  # in one step: a reader never meets half a file
     except (OSError, RuntimeError) as error:  # RuntimeError: torch, on a full disk
         draft.unlink(missing_ok=True)
-        warn(f"{path} could not be kept ({error}), so it is made anew; CONTRAST_KIT_CACHE names another folder.")
+        warn(
+            f"{path} could not be kept ({error}), so it is made anew; CONTRAST_KIT_CACHE names another folder."
+        )
     return made

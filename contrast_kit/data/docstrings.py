@@ -34,7 +34,16 @@ _CODE_PER_QUOTES = 2_000  # characters; a file with more is nearly all code: a q
 _LARGEST_FILE = 600_000  # bytes; what is larger was written by a program
 _SKIPPED = frozenset(
     # tests; copies of other libraries; folders that hold one text in hundreds of variants; this project
-    ("tests", "test", "testing", "_testing", "test_utils", "__pycache__", "site-packages", "dist-packages")
+    (
+        "tests",
+        "test",
+        "testing",
+        "_testing",
+        "test_utils",
+        "__pycache__",
+        "site-packages",
+        "dist-packages",
+    )
     + ("_vendor", "vendor", "vendored", "_vendored", "externals", "lib2to3", "idlelib")
     + ("models", "_generated", "sync_api", "async_api", "torchgen", "_inductor", "contrast_kit")
 )
@@ -93,7 +102,9 @@ def harvest(sources: Iterable[tuple[str, Path]], progress: bool = True) -> DataF
     number = 0
     gc.disable()  # else it would walk through all objects of torch again and again
     try:
-        for topic, file in tqdm(list(sources), "reading docstrings", unit=" files", disable=not progress):
+        for topic, file in tqdm(
+            list(sources), "reading docstrings", unit=" files", disable=not progress
+        ):
             for docstring in _docstrings(file):
                 sentences = docstring_sentences(docstring)
                 number += 1
@@ -118,7 +129,11 @@ def installed_sources() -> Iterator[tuple[str, Path]]:
             topic = "python" if root == python else inside[0].lstrip("_")
             for name in sorted(files):
                 file = Path(folder, name)
-                if name.endswith(".py") and not name.startswith("test_") and file.stat().st_size <= _LARGEST_FILE:
+                if (
+                    name.endswith(".py")
+                    and not name.startswith("test_")
+                    and file.stat().st_size <= _LARGEST_FILE
+                ):
                     yield topic, file
 
 
@@ -128,8 +143,12 @@ def _library_folders() -> list[str]:
 
 def _versions() -> list[str]:
     """What is read, by name and version; not this project, nor what else a process happens to find on its path."""
-    libraries = {f"{each.name} {each.version}" for each in metadata.distributions(path=_library_folders())}
-    return sorted(each for each in libraries if not each.replace("_", "-").startswith("contrast-kit "))
+    libraries = {
+        f"{each.name} {each.version}" for each in metadata.distributions(path=_library_folders())
+    }
+    return sorted(
+        each for each in libraries if not each.replace("_", "-").startswith("contrast-kit ")
+    )
 
 
 def _docstrings(file: Path) -> Iterator[str]:
@@ -154,7 +173,9 @@ def _docstrings(file: Path) -> Iterator[str]:
 
 def _split(sentence: str) -> str:
     """Choose a split by the sentence itself: it stays there when other libraries are installed."""
-    share = int.from_bytes(hashlib.blake2b(sentence.lower().encode(), digest_size=8).digest()) / 2**64
+    share = (
+        int.from_bytes(hashlib.blake2b(sentence.lower().encode(), digest_size=8).digest()) / 2**64
+    )
     for split, size in _SPLITS.items():
         share -= size
         if share < 0:
@@ -289,11 +310,19 @@ def is_prose(sentence: str) -> bool:
     if not sentence[0].isupper() or sentence[-1] not in ".?!" or _ODD.search(sentence):
         return False
     words = _WORD.findall(sentence)
-    if not 5 <= len(words) <= 60 or sentence.count("(") != sentence.count(")") or sentence.count('"') % 2:
+    if (
+        not 5 <= len(words) <= 60
+        or sentence.count("(") != sentence.count(")")
+        or sentence.count('"') % 2
+    ):
         return False
     if sum(map(len, words)) + len(words) < 0.88 * len(sentence) or _NOTICE.search(sentence):
         return False
-    if len(_CAMEL.findall(sentence)) > 2 or len(_SHOUT.findall(sentence)) > 1 or len(_NUMBER.findall(sentence)) > 3:
+    if (
+        len(_CAMEL.findall(sentence)) > 2
+        or len(_SHOUT.findall(sentence)) > 1
+        or len(_NUMBER.findall(sentence)) > 3
+    ):
         return False
     letters = sum(len(word) == 1 and word not in "aAI" for word in words)
     small_words = sum(word.lower() in _FUNCTION_WORDS for word in words)
@@ -309,7 +338,11 @@ def _paragraphs(docstring: str) -> Iterator[str]:
         if line.lstrip().startswith(("```", "~~~")):
             in_fence = not in_fence
         underlined = at + 1 < len(lines) and _UNDERLINE.match(lines[at + 1]) is not None
-        heading = bool(line) and not line[0].isspace() and (underlined or _HEADING.match(line) is not None)
+        heading = (
+            bool(line)
+            and not line[0].isspace()
+            and (underlined or _HEADING.match(line) is not None)
+        )
         if heading:
             # under an underlined heading a list stands at the margin; under "Args:" it is indented anyway
             in_list = underlined and _LIST_HEADING.match(line.strip()) is not None

@@ -29,7 +29,9 @@ def draft_of(path: Path) -> Iterator[Path]:
         draft.replace(path)
         _flush(path.parent)
     finally:  # still there only if something failed
-        shutil.rmtree(draft, ignore_errors=True) if draft.is_dir() else draft.unlink(missing_ok=True)
+        shutil.rmtree(draft, ignore_errors=True) if draft.is_dir() else draft.unlink(
+            missing_ok=True
+        )
 
 
 def remove_folder(path: Path) -> None:

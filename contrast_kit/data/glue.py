@@ -39,7 +39,9 @@ class GlueTask:
     label_names: tuple[str, ...] | None  # in integer order; None: the label is a score
     fields: tuple[str, ...] = ()  # text columns as in the file, where they are called otherwise
     label_field: str = "label"
-    headless: tuple[str, ...] = ()  # column names of the labeled files, where these have no header line
+    headless: tuple[
+        str, ...
+    ] = ()  # column names of the labeled files, where these have no header line
 
     @property
     def files(self) -> dict[str, str]:
@@ -65,7 +67,9 @@ TASKS: dict[str, GlueTask] = {
         GlueTask("cola", "CoLA", ("sentence",), ("unacceptable", "acceptable"), headless=_COLA),
         GlueTask("sst2", "SST-2", ("sentence",), ("negative", "positive")),
         GlueTask("mrpc", "MRPC", _PAIR, ("not_equivalent", "equivalent"), _MRPC, "Quality"),
-        GlueTask("qqp", "QQP", _QUESTIONS, ("not_duplicate", "duplicate"), label_field="is_duplicate"),
+        GlueTask(
+            "qqp", "QQP", _QUESTIONS, ("not_duplicate", "duplicate"), label_field="is_duplicate"
+        ),
         GlueTask("stsb", "STS-B", _PAIR, None, label_field="score"),
         GlueTask(
             "mnli",
@@ -116,11 +120,15 @@ def read_folder(task: GlueTask, folder: str | Path) -> DatasetDict:
     from datasets import DatasetDict
 
     folder = Path(folder).expanduser()
-    inside = [place for place in folder.iterdir() if place.is_dir() and task_of_folder(place) == task]
+    inside = [
+        place for place in folder.iterdir() if place.is_dir() and task_of_folder(place) == task
+    ]
     home = (inside or [folder])[0]
     paths = {split: home / file for split, file in task.files.items() if (home / file).is_file()}
     if not paths:
-        raise FileNotFoundError(f"{folder} holds neither {task.folder}/ nor {', '.join(task.files.values())}.")
+        raise FileNotFoundError(
+            f"{folder} holds neither {task.folder}/ nor {', '.join(task.files.values())}."
+        )
     return DatasetDict({split: _read(task, path, "test" in split) for split, path in paths.items()})
 
 
@@ -146,10 +154,14 @@ def _read(task: GlueTask, path: Path, is_test: bool) -> Dataset:
             continue
         for name, place in zip(task.columns, places, strict=True):
             columns[name].append(row[place].rstrip())
-        columns["label"].append(-1 if label is None else _label(task, row[label], f"Row {number} of {path}"))
+        columns["label"].append(
+            -1 if label is None else _label(task, row[label], f"Row {number} of {path}")
+        )
         columns["idx"].append(number)
     if short:
-        warn(f"{len(short)} rows of {path} lack a field and are left out, as on the hub; the first is row {short[0]}.")
+        warn(
+            f"{len(short)} rows of {path} lack a field and are left out, as on the hub; the first is row {short[0]}."
+        )
     return Dataset.from_dict(columns, features=task.features())
 
 
@@ -168,7 +180,9 @@ def _label(task: GlueTask, value: str, where: str) -> int | float:
     known = {str(number): number for number in range(-1, len(task.label_names))}
     known |= {name: number for number, name in enumerate(task.label_names)}
     if value not in known:
-        raise ValueError(f"{where} has the label {value!r}; {task.name} wants one of {', '.join(task.label_names)}.")
+        raise ValueError(
+            f"{where} has the label {value!r}; {task.name} wants one of {', '.join(task.label_names)}."
+        )
     return known[value]
 
 
@@ -193,6 +207,10 @@ def sts_rows(file: Path) -> Dataset:
     rows = list(lines(file))
     for number, row in enumerate(rows, 1):
         if len(row) < len(names):
-            raise ValueError(f"Line {number} of {file} has {len(row)} of {len(names)} fields: {', '.join(names)}.")
+            raise ValueError(
+                f"Line {number} of {file} has {len(row)} of {len(names)} fields: {', '.join(names)}."
+            )
         row[4] = _score(row[4], f"Line {number} of {file}")
-    return Dataset.from_dict({name: [row[place] for row in rows] for place, name in enumerate(names)})
+    return Dataset.from_dict(
+        {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    )

@@ -53,4 +53,6 @@ def require(name: str, *, kind: str, local: str) -> None:
         FileNotFoundError: 'no/such-model' is no folder here and the hub cannot be reached; use a folder instead.
     """
     if not cached(name, kind) and not reachable():
-        raise FileNotFoundError(f"{name!r} is no folder here and the hub cannot be reached; use {local} instead.")
+        raise FileNotFoundError(
+            f"{name!r} is no folder here and the hub cannot be reached; use {local} instead."
+        )

@@ -21,7 +21,11 @@ MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"}
 """What programs write where there is no value."""
 UNLABELLED = MISSING | {"hidden", "_1"}
 """What a test row has in place of a label: MultiNLI's word, the hub's "-1", or nothing."""
-_COMMON = {"positive", "negative", "neutral"}  # names that other tasks use as well, in their own order
+_COMMON = {
+    "positive",
+    "negative",
+    "neutral",
+}  # names that other tasks use as well, in their own order
 
 
 def order(names: Iterable[str], hint: str = "", option: str = "labels") -> list[str]:
@@ -43,7 +47,9 @@ def order(names: Iterable[str], hint: str = "", option: str = "labels") -> list[
     >>> labels.order({"ham", "spam"})
     ['ham', 'spam']
     """
-    by_plain = {_plain(name): name for name in sorted(names, reverse=True)}  # "Spam" and "spam " are one class
+    by_plain = {
+        _plain(name): name for name in sorted(names, reverse=True)
+    }  # "Spam" and "spam " are one class
     if not by_plain:
         raise ValueError("No row has a label, so there is nothing to number.")
     listed = ", ".join(sorted(by_plain.values()))
@@ -92,7 +98,11 @@ def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "l
     if not isinstance(rows, Mapping):
         return number_labels({"train": rows}, names, label)["train"]
     splits = {split: as_rows(part) for split, part in rows.items()}
-    found = {name for split, part in splits.items() for name in _names(column(part, label), split, names, "names")}
+    found = {
+        name
+        for split, part in splits.items()
+        for name in _names(column(part, label), split, names, "names")
+    }
     names = list(names or order(found, option="names"))
     numbers = _numbers(found, names, "names")
     for split, part in splits.items():
@@ -103,7 +113,9 @@ def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "l
     return type(rows)(splits)
 
 
-def number_splits(splits: DatasetDict, label: str, names: Sequence[str] | None, hint: str) -> DatasetDict:
+def number_splits(
+    splits: DatasetDict, label: str, names: Sequence[str] | None, hint: str
+) -> DatasetDict:
     """The splits that `data.load` read, with the integers of their labels in a column `label`.
 
     A test split that nobody has labelled gets -1. ValueError where `names` cannot apply, or splits number otherwise.
@@ -113,7 +125,9 @@ def number_splits(splits: DatasetDict, label: str, names: Sequence[str] | None, 
         return splits
     labelled = {split: rows for split, rows in splits.items() if "label" in rows.column_names}
     numbered = {
-        tuple(rows.features["label"].names) for rows in labelled.values() if hasattr(rows.features["label"], "names")
+        tuple(rows.features["label"].names)
+        for rows in labelled.values()
+        if hasattr(rows.features["label"], "names")
     }
     if len(numbered) > 1 or (names and numbered - {tuple(names)}):
         raise ValueError(
@@ -132,14 +146,22 @@ def number_splits(splits: DatasetDict, label: str, names: Sequence[str] | None, 
     for split in named.keys() - secret:
         found |= _names(named[split]["label"][:], split, names, "labels")
     if names and not found and not numbered:
-        raise ValueError(f"labels= names classes, but the labels of {hint} are no names: leave it out.")
+        raise ValueError(
+            f"labels= names classes, but the labels of {hint} are no names: leave it out."
+        )
     ordered = list(names or ())
     if found and not names and not all(re.fullmatch(r"-?\d+", name) for name in found):
         ordered = order(found, hint)
-    numbers = _numbers(found, ordered, "labels") if ordered else {name: int(name) for name in found} | {None: None}
+    numbers = (
+        _numbers(found, ordered, "labels")
+        if ordered
+        else {name: int(name) for name in found} | {None: None}
+    )
     for split, rows in named.items():
         if split in secret:
-            splits[split] = _replaced(rows, "label", dict.fromkeys(rows.unique("label"), -1), ordered)
+            splits[split] = _replaced(
+                rows, "label", dict.fromkeys(rows.unique("label"), -1), ordered
+            )
         elif found:
             splits[split] = _replaced(rows, "label", numbers, ordered)
     return splits
@@ -177,7 +199,9 @@ def _renamed(split: str, rows: Dataset, label: str) -> Dataset:
     if label not in names:
         raise no_column(label, names)
     if "label" in names:
-        raise ValueError(f"The split {split!r} has a column 'label' too: rename or remove it to read {label!r}.")
+        raise ValueError(
+            f"The split {split!r} has a column 'label' too: rename or remove it to read {label!r}."
+        )
     return rows.rename_column(label, "label")
 
 
@@ -198,11 +222,15 @@ def _numbers(names: set[str], ordered: list[str], option: str) -> dict[str | Non
     places = {_plain(name): place for place, name in enumerate(ordered)}
     for name in sorted(names):
         if _plain(name) not in places:
-            raise ValueError(f"The label {name!r} is none of {', '.join(ordered)}: give all names, {option}=(…).")
+            raise ValueError(
+                f"The label {name!r} is none of {', '.join(ordered)}: give all names, {option}=(…)."
+            )
     return {name: places[_plain(name)] for name in names} | {None: None}
 
 
-def _replaced(rows: Dataset, label: str, numbers: dict[Any, Any], names: list[str] | None = None) -> Dataset:
+def _replaced(
+    rows: Dataset, label: str, numbers: dict[Any, Any], names: list[str] | None = None
+) -> Dataset:
     """The rows with other labels in the same column."""
     from datasets import ClassLabel, Dataset, Value
 

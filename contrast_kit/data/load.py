@@ -41,7 +41,19 @@ HEADLESS = {
 }
 """Folders of Zhang et al. (2015), whose files name no columns and count their classes from 1."""
 _HEADINGS = {name for names in TEXT_COLUMNS for name in names} | {
-    *("label", "labels", "gold_label", "score", "quality", "is_duplicate", "index", "idx", "id", "title", "content"),
+    *(
+        "label",
+        "labels",
+        "gold_label",
+        "score",
+        "quality",
+        "is_duplicate",
+        "index",
+        "idx",
+        "id",
+        "title",
+        "content",
+    ),
     *("sentence_a", "sentence_b", "target", "class", "category", "review", "similarity"),
 }
 _SPLITS = {
@@ -127,19 +139,28 @@ def available() -> dict[str, str]:
     """
     from contrast_kit.data import scenes, toyshop
 
-    names = {f"{shop}/{task}": "made here, on any machine" for shop in SHOPS for task in toyshop.tasks()}
-    names |= {f"scenes/{task}": "language about drawn shelves, made here, on any machine" for task in scenes.tasks()}
+    names = {
+        f"{shop}/{task}": "made here, on any machine" for shop in SHOPS for task in toyshop.tasks()
+    }
+    names |= {
+        f"scenes/{task}": "language about drawn shelves, made here, on any machine"
+        for task in scenes.tasks()
+    }
     names["docstrings"] = "prose in the installed libraries: text, and the library as topic"
     names["docstrings/pairs"] = "the first two sentences of each docstring: sentence1, sentence2"
     for task in glue.TASKS.values():
         classes = ", ".join(task.label_names or ("a score from 0 to 5",))
-        names[f"glue/{task.name}"] = f"GLUE from the hub, or from a local folder: {', '.join(task.columns)} → {classes}"
+        names[f"glue/{task.name}"] = (
+            f"GLUE from the hub, or from a local folder: {', '.join(task.columns)} → {classes}"
+        )
     for short, (long, config) in HUB_NAMES.items():
         names[short] = ", ".join(filter(None, (f"{long} from the hub", config)))
     return names
 
 
-def sentences(dataset: Any, columns: str | Sequence[str] | None = None, distinct: bool = True) -> list[str]:
+def sentences(
+    dataset: Any, columns: str | Sequence[str] | None = None, distinct: bool = True
+) -> list[str]:
     """Collect the text of a split as plain strings: to train a tokenizer on, or to post-train on without labels.
 
     `dataset` is a `datasets.Dataset`, a list of dicts or of strings. Of a pair both texts are taken. Empty texts are
@@ -167,7 +188,9 @@ def _made_here(family: str, task: str) -> DatasetDict:
     if family == "scenes":
         return scenes.load(task)
     if family == "docstrings":
-        return docstrings.load(pairs=choose({"": False, "pairs": True}, task, "part of the docstrings"))
+        return docstrings.load(
+            pairs=choose({"": False, "pairs": True}, task, "part of the docstrings")
+        )
     features = glue.TASKS[task].features() if task in glue.TASKS else None
     rows = {split: toyshop.rows(task, split, shop=family) for split in toyshop.splits(task)}
     return DatasetDict({split: Dataset.from_list(rows[split], features=features) for split in rows})
@@ -195,7 +218,9 @@ def _local(path: Path, table: dict[str, Any], unit: Unit) -> DatasetDict:
     if task and table["columns"] is None and (path.is_dir() or path.name in task.files.values()):
         splits = glue.read_folder(task, path if path.is_dir() else path.parent)
         files = [path.name] if path.is_file() else task.files.values()
-        return DatasetDict({split: rows for split, rows in splits.items() if task.files[split] in files})
+        return DatasetDict(
+            {split: rows for split, rows in splits.items() if task.files[split] in files}
+        )
     parts = {}
     for split, files in _files(path).items():
         ending = files[0].suffix.lower()
@@ -218,15 +243,25 @@ def _local(path: Path, table: dict[str, Any], unit: Unit) -> DatasetDict:
 
 def _files(path: Path) -> dict[str, list[Path]]:
     """The file, or those of a folder that belong together, by split; a warning names the files that are left out."""
-    files = [path] if path.is_file() else [file for file in sorted(path.iterdir()) if readable(Path(file.name))]
+    files = (
+        [path]
+        if path.is_file()
+        else [file for file in sorted(path.iterdir()) if readable(Path(file.name))]
+    )
     named = {file: named_split(file.name) for file in files}
     of_split = [file for file in files if named[file]]
     tables = [file for file in of_split or files if file.suffix.lower() in TABLES]
-    kinds = {file.suffix.lower() for file in tables or of_split or files}  # notes beside the data are not data
+    kinds = {
+        file.suffix.lower() for file in tables or of_split or files
+    }  # notes beside the data are not data
     if not kinds:
-        raise FileNotFoundError(f"{path} holds no file ending in {' '.join(sorted(PROSE | TABLES))}.")
+        raise FileNotFoundError(
+            f"{path} holds no file ending in {' '.join(sorted(PROSE | TABLES))}."
+        )
     if len(kinds) > 1 and not kinds <= PROSE:
-        raise ValueError(f"{path} holds files of several kinds ({', '.join(sorted(kinds))}): load them by their names.")
+        raise ValueError(
+            f"{path} holds files of several kinds ({', '.join(sorted(kinds))}): load them by their names."
+        )
     splits: dict[str, list[Path]] = {}
     left = []
     for file in files:
@@ -235,7 +270,9 @@ def _files(path: Path) -> dict[str, list[Path]]:
         else:
             left.append(file.name)
     if left:
-        warn(f"Of {path} only the {'/'.join(sorted(kinds))} files are read, not {', '.join(left)}: load it by name.")
+        warn(
+            f"Of {path} only the {'/'.join(sorted(kinds))} files are read, not {', '.join(left)}: load it by name."
+        )
     return splits
 
 
@@ -267,7 +304,9 @@ def _prose(files: Sequence[Path], unit: Unit) -> Dataset:
     for number, file in enumerate(files):
         content = file.read_text("utf-8-sig")
         if "\0" in content or "\t" in content.split("\n")[0].strip():
-            raise ValueError(f"{file} is no running text in UTF-8: write it anew or, of a table, name the columns.")
+            raise ValueError(
+                f"{file} is no running text in UTF-8: write it anew or, of a table, name the columns."
+            )
         found = list(units(content, unit, markdown=file.suffix.lower() == ".md"))
         texts += found
         topics += [number] * len(found)
@@ -275,11 +314,15 @@ def _prose(files: Sequence[Path], unit: Unit) -> Dataset:
         raise ValueError(f"{files[0]} holds no text.")
     if len(files) == 1:
         return Dataset.from_dict({"text": texts})
-    features = Features({"text": Value("string"), "topic": ClassLabel(names=[file.stem for file in files])})
+    features = Features(
+        {"text": Value("string"), "topic": ClassLabel(names=[file.stem for file in files])}
+    )
     return Dataset.from_dict({"text": texts, "topic": topics}, features=features)
 
 
-def _table(file: Path, columns: Sequence[str] | None, separator: str | None, quoted: bool | None) -> Dataset:
+def _table(
+    file: Path, columns: Sequence[str] | None, separator: str | None, quoted: bool | None
+) -> Dataset:
     """One table as a dataset."""
     from datasets import Dataset
 
@@ -289,7 +332,9 @@ def _table(file: Path, columns: Sequence[str] | None, separator: str | None, quo
         return Dataset(read_table(file))
     if file.suffix.lower() in (".json", ".jsonl"):
         rows = _json_rows(file)
-        names = dict.fromkeys(name for row in rows for name in row)  # of all rows: the first may lack its label
+        names = dict.fromkeys(
+            name for row in rows for name in row
+        )  # of all rows: the first may lack its label
         return Dataset.from_list([names | row for row in rows])
     if file.name.startswith("sts-"):
         return glue.sts_rows(file)
@@ -306,7 +351,9 @@ def _table(file: Path, columns: Sequence[str] | None, separator: str | None, quo
     return Dataset.from_dict(values)
 
 
-def _fields(file: Path, columns: Sequence[str] | None, separator: str, quoted: bool) -> tuple[list[str], list]:
+def _fields(
+    file: Path, columns: Sequence[str] | None, separator: str, quoted: bool
+) -> tuple[list[str], list]:
     """The names of the columns of a table and its rows, of which each has as many fields."""
     csv.field_size_limit(2**31 - 1)  # the standard library allows a field 131,072 characters
     with file.open(encoding="utf-8-sig", newline="" if quoted else "\n") as lines:
@@ -320,7 +367,9 @@ def _fields(file: Path, columns: Sequence[str] | None, separator: str, quoted: b
             ) from None
     first = [field.strip() for field in rows[0]] if rows else []
     if columns and (first == list(columns) or _HEADINGS & {field.lower() for field in first}):
-        raise ValueError(f"The first line of {file} names its columns, so columns= would make it a row: leave it out.")
+        raise ValueError(
+            f"The first line of {file} names its columns, so columns= would make it a row: leave it out."
+        )
     if not columns and not _names_columns(first):
         raise ValueError(
             f"The first line of {file} names no columns, so its row would be lost: give the names of its {len(first)} "
@@ -344,7 +393,9 @@ def _names_columns(fields: list[str]) -> bool:
     if _HEADINGS & {field.lower() for field in fields}:
         return True
     return not any(
-        re.fullmatch(r"[-+]?\d+(\.\d+)?", field) or len(field.split()) > 3 or field.endswith((".", "?", "!"))
+        re.fullmatch(r"[-+]?\d+(\.\d+)?", field)
+        or len(field.split()) > 3
+        or field.endswith((".", "?", "!"))
         for field in fields
     )
 
@@ -374,13 +425,17 @@ def _json_rows(file: Path) -> list[dict[str, Any]]:
 def _squad_rows(article: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for paragraph in article["paragraphs"]:
         for question in paragraph["qas"]:
-            answers = question.get("answers", [])  # not the plausible ones, of people who were misled
+            answers = question.get(
+                "answers", []
+            )  # not the plausible ones, of people who were misled
             yield {
                 "id": question["id"],
                 "title": article.get("title", ""),
                 "context": paragraph["context"],
                 "question": question["question"],
-                "answers": {name: [answer[name] for answer in answers] for name in ("text", "answer_start")},
+                "answers": {
+                    name: [answer[name] for answer in answers] for name in ("text", "answer_start")
+                },
             }
 
 
@@ -388,7 +443,9 @@ def _squad_rows(article: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _from_hub(name: str, known: str | None, config: str | None) -> DatasetDict:
-    local = "'toyshop/text' or 'docstrings', or the files themselves with folder='…' (see data.load)"
+    local = (
+        "'toyshop/text' or 'docstrings', or the files themselves with folder='…' (see data.load)"
+    )
     hint = meant(name, available(), 0.8)
     if hint.startswith("did"):
         local += f" ({hint})"

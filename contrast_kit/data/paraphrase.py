@@ -47,7 +47,9 @@ class Paraphraser(ABC):
 
     temperature: float | None = None
 
-    def __call__(self, texts: Sequence[str], *, temperature: float | None = None, seed: int = 0) -> list[str]:
+    def __call__(
+        self, texts: Sequence[str], *, temperature: float | None = None, seed: int = 0
+    ) -> list[str]:
         """Paraphrase texts.
 
         Args:
@@ -71,7 +73,9 @@ class Paraphraser(ABC):
             return []
         again = list(self._say_again(texts, temperature, seed))
         if len(again) != len(texts):
-            raise ValueError(f"{type(self).__name__} gave {len(again)} answers to {len(texts)} texts.")
+            raise ValueError(
+                f"{type(self).__name__} gave {len(again)} answers to {len(texts)} texts."
+            )
         return again
 
     @abstractmethod
@@ -153,7 +157,9 @@ def augmented(
     for copy in range(copies):
         again = [dict(row) for row in rows]
         for column in columns:
-            texts = paraphraser(texts_of(rows, column), temperature=temperature, seed=seed * copies + copy)
+            texts = paraphraser(
+                texts_of(rows, column), temperature=temperature, seed=seed * copies + copy
+            )
             for row, text in zip(again, texts, strict=True):
                 row[column] = text
         result += again
@@ -198,7 +204,9 @@ class FromFile(Paraphraser):
             for number, line in enumerate(file, 1):
                 pair = tuple(" ".join(part.split()) for part in line.split("\t"))
                 if len(pair) != 2 or not all(pair):
-                    raise ValueError(f"Line {number} of {self.path} is no pair: text, tab, paraphrase.")
+                    raise ValueError(
+                        f"Line {number} of {self.path} is no pair: text, tab, paraphrase."
+                    )
                 self.pairs.append(pair)
                 self._wordings.setdefault(pair[0], []).append(pair[1])
 
@@ -275,7 +283,9 @@ class BackTranslation(Paraphraser):
     def _say_again(self, texts: list[str], temperature: float, seed: int) -> list[str]:
         device = torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-            torch.default_generator.manual_seed(seed)  # torch.manual_seed would seed each device there is
+            torch.default_generator.manual_seed(
+                seed
+            )  # torch.manual_seed would seed each device there is
             if device.type == "cuda":
                 with torch.cuda.device(device):
                     torch.cuda.manual_seed(seed)
@@ -289,7 +299,9 @@ class BackTranslation(Paraphraser):
         return [(model.to(device).eval(), tokenizer) for model, tokenizer in self._opened]
 
     @torch.no_grad()
-    def _translate(self, texts: list[str], model: Any, tokenizer: Any, temperature: float) -> list[str]:
+    def _translate(
+        self, texts: list[str], model: Any, tokenizer: Any, temperature: float
+    ) -> list[str]:
         """Texts in the other language, in the order given; texts of like length are translated together."""
         sampling = {"do_sample": False}
         if temperature > 0:  # top_k=0: from all words, not transformers' default of the best 50
@@ -305,10 +317,18 @@ class BackTranslation(Paraphraser):
                 truncation=True,
                 max_length=self.max_length,
             )
-            inputs = {name: inputs[name].to(model.device) for name in ("input_ids", "attention_mask")}
-            ids = model.generate(**inputs, num_beams=1, max_length=None, max_new_tokens=self.max_length, **sampling)
-            for row, answer in zip(rows, tokenizer.batch_decode(ids, skip_special_tokens=True), strict=True):
-                answers[row] = answer.strip() or texts[row]  # a model that says nothing leaves the text as it is
+            inputs = {
+                name: inputs[name].to(model.device) for name in ("input_ids", "attention_mask")
+            }
+            ids = model.generate(
+                **inputs, num_beams=1, max_length=None, max_new_tokens=self.max_length, **sampling
+            )
+            for row, answer in zip(
+                rows, tokenizer.batch_decode(ids, skip_special_tokens=True), strict=True
+            ):
+                answers[row] = (
+                    answer.strip() or texts[row]
+                )  # a model that says nothing leaves the text as it is
         return answers
 
 
@@ -324,7 +344,9 @@ def _open(name: str | Path) -> tuple[Any, Any]:
     model, info = AutoModelForSeq2SeqLM.from_pretrained(name, **options)
     missing = sorted(info["missing_keys"])
     if missing:
-        raise ValueError(f"{name} does not hold all weights that its config.json names: {missing[0]} is missing.")
+        raise ValueError(
+            f"{name} does not hold all weights that its config.json names: {missing[0]} is missing."
+        )
     return model, AutoTokenizer.from_pretrained(name, trust_remote_code=False)
 
 

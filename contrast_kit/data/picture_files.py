@@ -89,11 +89,15 @@ def patches(pixels: np.ndarray, ids: Sequence[int], side: int) -> Pictures:
     cut = torch.from_numpy(pixels.copy()).float().div(255).view(p, rows, side, columns, side, 3)
     cut = cut.transpose(2, 3).reshape(p, rows * columns, side * side * 3)  # [P, R, F]
     y, x = torch.meshgrid(torch.arange(rows), torch.arange(columns), indexing="ij")
-    corners = torch.stack([x / columns, y / rows, (x + 1) / columns, (y + 1) / rows], -1).view(1, -1, 4)  # [1, R, 4]
+    corners = torch.stack([x / columns, y / rows, (x + 1) / columns, (y + 1) / rows], -1).view(
+        1, -1, 4
+    )  # [1, R, 4]
     none = torch.full((p, rows * columns), NONE)
     sure = torch.ones(p, rows * columns)
     boxes = corners.repeat(p, 1, 1)  # [P, R, 4]
-    return Pictures(torch.as_tensor(ids), cut, boxes, none != 0, none, none.clone(), sure, sure.clone())
+    return Pictures(
+        torch.as_tensor(ids), cut, boxes, none != 0, none, none.clone(), sure, sure.clone()
+    )
 
 
 def read_pictures(files: Sequence[str | Path]) -> np.ndarray:
@@ -176,7 +180,9 @@ def nlvr(file: str | Path) -> list[Row]:
             "label": truth_value(row["label"]),
             "identifier": row["identifier"],
             "image_id": number,
-            "file": str(path.parent / "images" / row["directory"] / f"{path.stem}-{row['identifier']}-0.png"),
+            "file": str(
+                path.parent / "images" / row["directory"] / f"{path.stem}-{row['identifier']}-0.png"
+            ),
             "boxes": row["structured_rep"],
         }
         for number, row in enumerate(map(json.loads, _lines(path)))
@@ -208,11 +214,15 @@ def shapes(folder: str | Path, split: str) -> tuple[list[Row], np.ndarray]:
     and every picture once: split by picture, a model meets all questions of the test in training.
     """
     place = Path(folder)
-    questions, programs, outputs = (_lines(place / f"{split}.{kind}") for kind in ("query_str.txt", "query", "output"))
+    questions, programs, outputs = (
+        _lines(place / f"{split}.{kind}") for kind in ("query_str.txt", "query", "output")
+    )
     pixels = np.load(place / f"{split}.input.npy")  # [N, 30, 30, 3]
     rows = [
         {"question": question, "program": program, "label": truth_value(output), "image_id": number}
-        for question, program, output, number in zip(questions, programs, outputs, range(len(pixels)), strict=True)
+        for question, program, output, number in zip(
+            questions, programs, outputs, range(len(pixels)), strict=True
+        )
     ]
     return rows, pixels
 

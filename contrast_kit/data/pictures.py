@@ -90,10 +90,20 @@ class Pictures:
     def __post_init__(self) -> None:
         real, boxes = self.region_mask, self.boxes[self.region_mask]  # [P, R], [N, 4]
         numbers, times = self.ids.unique(return_counts=True)
-        self._refuse(times > 1, f"ids must be distinct, and {int(times.max())} pictures have one number", numbers)
+        self._refuse(
+            times > 1,
+            f"ids must be distinct, and {int(times.max())} pictures have one number",
+            numbers,
+        )
         self._refuse(~real.any(1), "a picture has no region: leave it out, or give it whole as one")
-        self._refuse((real[:, 1:] & ~real[:, :-1]).any(1), "padding must stand behind the regions, not between them")
-        self._refuse(~self.regions.isfinite().flatten(1).all(1), "a region has NaN or infinity among its features")
+        self._refuse(
+            (real[:, 1:] & ~real[:, :-1]).any(1),
+            "padding must stand behind the regions, not between them",
+        )
+        self._refuse(
+            ~self.regions.isfinite().flatten(1).all(1),
+            "a region has NaN or infinity among its features",
+        )
         if not ((boxes >= 0) & (boxes <= 1)).all() or not (boxes[:, :2] < boxes[:, 2:]).all():
             low, high = boxes.aminmax()
             raise ValueError(
@@ -104,8 +114,13 @@ class Pictures:
             classes, sure = getattr(self, f"{name}s"), getattr(self, f"{name}_confidence")
             most = len(getattr(self, f"{name}_names")) or int(classes.max()) + 1
             wrong = (classes != NONE) & ((classes < 0) | (classes >= most) | ~real)
-            self._refuse(wrong.any(1), f"{name} classes are 0 … {most - 1}, and {NONE} where there is none or padding")
-            self._refuse(~((sure >= 0) & (sure <= 1)).all(1), f"{name}_confidence must lie between 0 and 1")
+            self._refuse(
+                wrong.any(1),
+                f"{name} classes are 0 … {most - 1}, and {NONE} where there is none or padding",
+            )
+            self._refuse(
+                ~((sure >= 0) & (sure <= 1)).all(1), f"{name}_confidence must lie between 0 and 1"
+            )
 
     def _refuse(self, wrong: Tensor, sentence: str, ids: Tensor | None = None) -> None:
         """Raise if any picture is wrong, and name the first."""
@@ -147,14 +162,18 @@ class Pictures:
         rows = torch.arange(len(self)) if on is None else self.rows(on).unique()
         features = self.regions[rows][self.region_mask[rows]]  # [regions of `on`, F]
         mean, deviation = features.mean(0), features.std(0, correction=0)
-        deviation = torch.where(deviation > 1e-6 * (1 + mean.abs()), deviation, torch.ones_like(deviation))
+        deviation = torch.where(
+            deviation > 1e-6 * (1 + mean.abs()), deviation, torch.ones_like(deviation)
+        )
         scaled = (self.regions - mean) / deviation
         return replace(self, regions=scaled.masked_fill(~self.region_mask[:, :, None], 0))
 
     def only(self, ids: Sequence[int] | Tensor) -> Pictures:
         """The pictures with these numbers, in this order."""
         rows = self.rows(ids)
-        return replace(self, ids=self.ids[rows], **{key: getattr(self, key)[rows] for key in REGION_KEYS})
+        return replace(
+            self, ids=self.ids[rows], **{key: getattr(self, key)[rows] for key in REGION_KEYS}
+        )
 
 
 BESIDE: dict[str, tuple[tuple[int, ...], torch.dtype, float, float]] = {
@@ -168,7 +187,9 @@ BESIDE: dict[str, tuple[tuple[int, ...], torch.dtype, float, float]] = {
 
 
 def stack_pictures(
-    pictures: Sequence[Mapping[str, Any]], object_names: Sequence[str] = (), attribute_names: Sequence[str] = ()
+    pictures: Sequence[Mapping[str, Any]],
+    object_names: Sequence[str] = (),
+    attribute_names: Sequence[str] = (),
 ) -> Pictures:
     """`Pictures` from one dict for each: `image_id`, `regions` [r, F], `boxes` [r, 4], and the rest if known.
 
@@ -182,7 +203,9 @@ def stack_pictures(
     [[True, True], [True, False]]
     """
     ids = torch.tensor([picture["image_id"] for picture in pictures])
-    regions = [torch.as_tensor(picture["regions"], dtype=torch.float32) for picture in pictures]  # [r, F] each
+    regions = [
+        torch.as_tensor(picture["regions"], dtype=torch.float32) for picture in pictures
+    ]  # [r, F] each
     counts = torch.tensor([len(rows) for rows in regions])
     columns = {"regions": pad_sequence(regions, batch_first=True)}  # [P, R, F]
     for key, (shape, kind, unknown, padding) in BESIDE.items():
@@ -195,7 +218,9 @@ def stack_pictures(
     return Pictures(ids, **columns, object_names=object_names, attribute_names=attribute_names)
 
 
-def random_pictures(n: int = 8, regions: int = 5, width: int = 6, seed: int = 0, classes: int = 4) -> Pictures:
+def random_pictures(
+    n: int = 8, regions: int = 5, width: int = 6, seed: int = 0, classes: int = 4
+) -> Pictures:
     """`n` pictures of noise with 2 … `regions` regions each, numbered from 0: for tests and examples.
 
     A feature tells its object and its attribute, with noise, so that a probe has something to find; a quarter of
@@ -205,18 +230,26 @@ def random_pictures(n: int = 8, regions: int = 5, width: int = 6, seed: int = 0,
     patterns = torch.randn(2, classes, width, generator=draw)
     pictures = []
     for picture in range(n):
-        r = regions if picture == 0 else int(torch.randint(min(2, regions), regions + 1, (), generator=draw))
+        r = (
+            regions
+            if picture == 0
+            else int(torch.randint(min(2, regions), regions + 1, (), generator=draw))
+        )
         objects = torch.randint(classes, (r,), generator=draw)
         attributes = torch.randint(classes, (r,), generator=draw)
         low = torch.rand(r, 2, generator=draw) * 0.6
         features = (
-            patterns[0, objects] + patterns[1, attributes] + 0.3 * torch.randn(r, width, generator=draw)
+            patterns[0, objects]
+            + patterns[1, attributes]
+            + 0.3 * torch.randn(r, width, generator=draw)
         )  # [r, F]
         pictures.append(
             {
                 "image_id": picture,
                 "regions": features,
-                "boxes": torch.cat([low, low + 0.1 + 0.3 * torch.rand(r, 2, generator=draw)], 1),  # [r, 4]
+                "boxes": torch.cat(
+                    [low, low + 0.1 + 0.3 * torch.rand(r, 2, generator=draw)], 1
+                ),  # [r, 4]
                 "objects": objects,
                 "attributes": torch.where(torch.rand(r, generator=draw) < 0.25, NONE, attributes),
                 "object_confidence": torch.rand(r, generator=draw),
@@ -277,7 +310,9 @@ class Regions(Texts):
         self.picture_rows = pictures.rows(self.image_ids)  # [N, 1 or 2]
         pairs = torch.cat([self.text_ids[:, None], self.image_ids], 1)  # [N, 2 or 3]
         numbers: dict[tuple[int, ...], int] = {}
-        self.text_ids = torch.tensor([numbers.setdefault(tuple(pair), len(numbers)) for pair in pairs.tolist()])  # [N]
+        self.text_ids = torch.tensor(
+            [numbers.setdefault(tuple(pair), len(numbers)) for pair in pairs.tolist()]
+        )  # [N]
         self.answers, self.answer_scores = answers, None
         if answers is not None:
             given = column(rows, "answers" if "answers" in names else "answer")
@@ -308,7 +343,9 @@ class Regions(Texts):
         parts = [self.image_ids, *(getattr(self.pictures, key)[used] for key in REGION_KEYS)]
         if self.answer_scores is not None:
             parts.append(self.answer_scores)
-        as_bytes = (part.contiguous().view(torch.uint8).numpy() for part in parts)  # numpy knows no bfloat16
+        as_bytes = (
+            part.contiguous().view(torch.uint8).numpy() for part in parts
+        )  # numpy knows no bfloat16
         crc = reduce(lambda crc, part: crc32(part, crc), as_bytes, int(super().fingerprint(), 16))
         return f"{crc:08x}"
 

@@ -47,9 +47,14 @@ def split_sentences(text: str) -> list[str]:
     for match in _END.finditer(text):
         if match[1] and match[1].islower():
             continue
-        near = max(start, match.start() - 20)  # no abbreviation is longer; a whole text would be searched at each stop
+        near = max(
+            start, match.start() - 20
+        )  # no abbreviation is longer; a whole text would be searched at each stop
         word = _LAST_WORD.search(text, near, match.start() + 1)
-        if word and (word[1].lower() in _ABBREVIATIONS or (len(word[1]) == 1 and word[1].isupper() and word[1] != "I")):
+        if word and (
+            word[1].lower() in _ABBREVIATIONS
+            or (len(word[1]) == 1 and word[1].isupper() and word[1] != "I")
+        ):
             continue
         sentences.append(text[start : match.end()].strip())
         start = match.end()
@@ -73,7 +78,9 @@ def units(text: str, unit: Unit = "sentence", markdown: bool = False) -> Iterato
         lines = _without_code(lines)
     heading = _MARKDOWN_HEADING if markdown else _HEADING
     lines = ["" if heading.match(line) else line for line in lines]
-    layout = choose({"sentence": _paragraphs, "paragraph": _paragraphs, "line": list}, unit, "unit of text")
+    layout = choose(
+        {"sentence": _paragraphs, "paragraph": _paragraphs, "line": list}, unit, "unit of text"
+    )
     for paragraph in layout(lines):
         if not any(letter.isalpha() for letter in paragraph):
             continue
@@ -127,7 +134,11 @@ def _wrap_width(lines: Sequence[str]) -> int | None:
     near = sum(0.8 * width <= length <= width for length in lengths) / len(lengths)
     if width > 120 or near < 0.5:
         return None
-    going_on = [after.strip(_MARKS)[:1] for before, after in pairwise(lines) if before and after and not _stops(before)]
+    going_on = [
+        after.strip(_MARKS)[:1]
+        for before, after in pairwise(lines)
+        if before and after and not _stops(before)
+    ]
     return width if 4 * sum(map(str.isupper, going_on)) < 3 * len(going_on) else None
 
 

@@ -44,13 +44,17 @@ def text_columns(names: Sequence[str]) -> tuple[str, ...]:
 def as_rows(rows: Any) -> Any:
     """Bring every accepted kind of rows to a dataset or a list of dicts; strings get the column `text`."""
     if isinstance(rows, Mapping):
-        raise TypeError(f"These are several splits ({', '.join(rows)}); pass one, such as dataset['train'].")
+        raise TypeError(
+            f"These are several splits ({', '.join(rows)}); pass one, such as dataset['train']."
+        )
     if isinstance(rows, str):
         raise TypeError(
             "Rows are a dataset, a list of dicts or of strings: give a text as [text], a file to data.load."
         )
     if not hasattr(rows, "__len__"):
-        raise TypeError(f"Rows have a length, and a {type(rows).__name__} has none: data.Stream walks through it.")
+        raise TypeError(
+            f"Rows have a length, and a {type(rows).__name__} has none: data.Stream walks through it."
+        )
     if len(rows) == 0:
         raise ValueError("There are no rows: the dataset is empty.")
     if hasattr(rows, "with_format"):
@@ -88,7 +92,9 @@ def column(rows: Any, name: str) -> list:
     if name not in column_names(rows):
         raise no_column(name, column_names(rows))
     if hasattr(rows, "column_names"):
-        return list(rows[name][:])  # whole: a walk through `datasets`' Column reads row by row, up to 400 times as long
+        return list(
+            rows[name][:]
+        )  # whole: a walk through `datasets`' Column reads row by row, up to 400 times as long
     return [row.get(name) for row in rows]
 
 
@@ -114,11 +120,15 @@ def label_tensor(values: Sequence[Any]) -> Tensor | None:
     labels = torch.tensor([-1 if value is None else value for value in values])
     labels = labels.float() if labels.is_floating_point() else labels.long()
     if labels.isnan().any():
-        raise ValueError(f"The label of row {int(labels.isnan().nonzero()[0])} is NaN; None or -1 means unlabeled.")
+        raise ValueError(
+            f"The label of row {int(labels.isnan().nonzero()[0])} is NaN; None or -1 means unlabeled."
+        )
     if (labels == -1).all():
         return None
     if missing and (labels < 0).logical_and(labels != -1).any():
-        raise ValueError(f"Row {missing[0]} has no score, and on a scale below 0 the mark -1 is one: leave it out.")
+        raise ValueError(
+            f"Row {missing[0]} has no score, and on a scale below 0 the mark -1 is one: leave it out."
+        )
     return labels
 
 
@@ -144,7 +154,9 @@ def count_classes(rows: Any) -> int:
     if not hasattr(rows, "labels") and "label" in column_names(rows):
         labels = label_tensor(column(rows, "label"))
     if labels is None:
-        raise ValueError("No row has a label, so there are no classes to count: give one labelled split.")
+        raise ValueError(
+            "No row has a label, so there are no classes to count: give one labelled split."
+        )
     if not labels.is_floating_point():
         return max(2, int(labels.max()) + 1)
     if len(labels.unique()) > 1 and bool((labels == labels.round()).all()):

@@ -51,7 +51,15 @@ class Windows(Texts):
         'clara'
     """
 
-    def __init__(self, rows: Any, tokenizer: Any, max_length: int = 384, *, stride: int = 128, max_question: int = 64):
+    def __init__(
+        self,
+        rows: Any,
+        tokenizer: Any,
+        max_length: int = 384,
+        *,
+        stride: int = 128,
+        max_question: int = 64,
+    ):
         self.rows = [dict(row) | {"answers": in_lists(row["answers"])} for row in as_rows(rows)]
         self.columns, self.labels, self.label_names = ("question", "context"), None, None
         self.set_tokenizer(tokenizer, max_length)
@@ -74,17 +82,27 @@ class Windows(Texts):
             np.array([len(window) for window in ids]),
         )
         self.row_of = torch.tensor(encoded["overflow_to_sample_mapping"])  # [N]
-        self.offsets = torch.tensor(np.concatenate(encoded["offset_mapping"]), dtype=torch.int32)  # [tokens, 2]
+        self.offsets = torch.tensor(
+            np.concatenate(encoded["offset_mapping"]), dtype=torch.int32
+        )  # [tokens, 2]
         parts = [part for window in range(len(ids)) for part in encoded.sequence_ids(window)]
-        self.answerable = torch.tensor([part == 1 for part in parts])  # [tokens]: those of the context
+        self.answerable = torch.tensor(
+            [part == 1 for part in parts]
+        )  # [tokens]: those of the context
         self.answerable[self.starts] = True  # [CLS]: no answer
         numbers: dict[tuple[str, str], int] = {}
-        keys = [numbers.setdefault(key, len(numbers)) for key in zip(questions, contexts, strict=True)]
+        keys = [
+            numbers.setdefault(key, len(numbers)) for key in zip(questions, contexts, strict=True)
+        ]
         self.text_ids = torch.tensor(keys)[self.row_of]  # [N]
         for number, row in enumerate(self.rows):
-            for text, start in zip(row["answers"]["text"], row["answers"]["answer_start"], strict=True):
+            for text, start in zip(
+                row["answers"]["text"], row["answers"]["answer_start"], strict=True
+            ):
                 if start < 0 or not text or row["context"][start : start + len(text)] != text:
-                    raise ValueError(f"Row {number}: the answer {text!r} is not at character {start} of its context.")
+                    raise ValueError(
+                        f"Row {number}: the answer {text!r} is not at character {start} of its context."
+                    )
         places = [self._places(window) for window in range(len(ids))]
         self.start, self.end = torch.tensor(places).T.contiguous()  # [N] each
 
@@ -114,7 +132,9 @@ class Windows(Texts):
             return ""
         first, context = int(self.starts[window]), self.rows[int(self.row_of[window])]["context"]
         characters = slice(int(self.offsets[first + start, 0]), int(self.offsets[first + end, 1]))
-        return context[characters].strip()  # to some tokenizers the space before a word is a part of it
+        return context[
+            characters
+        ].strip()  # to some tokenizers the space before a word is a part of it
 
     def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
         """Windows as one padded batch: the keys of `Texts`, and `start`, `end` [B], `answerable` [B, T]."""
@@ -141,7 +161,9 @@ def in_lists(answers: Any) -> Any:
 
 def _cut(question: str, tokenizer: Any, most: int) -> str:
     """A question cut to at most `most` tokens."""
-    offsets = tokenizer(question, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    offsets = tokenizer(question, add_special_tokens=False, return_offsets_mapping=True)[
+        "offset_mapping"
+    ]
     if len(offsets) <= most:
         return question
     return question[: offsets[most - 1][1]]

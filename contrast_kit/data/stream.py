@@ -68,7 +68,9 @@ class Stream(Texts):
         limit: int | None = None,
     ) -> None:
         if pack and frame_of(tokenizer) != (1, 1):
-            raise ValueError("Packing frames a block by [CLS] and [SEP], and this tokenizer frames a text otherwise.")
+            raise ValueError(
+                "Packing frames a block by [CLS] and [SEP], and this tokenizer frames a text otherwise."
+            )
         self.columns = given_columns(columns)
         self.set_tokenizer(tokenizer, max_length)
         features = getattr(source, "features", None) or {}
@@ -89,7 +91,9 @@ class Stream(Texts):
         if self.left_out:
             warn(f"{self.left_out} texts of the source hold no token and were left out.")
 
-    def _parts(self, lines: Iterator[Line], label: str) -> Iterator[tuple[list[list[str]], list[bool], list[Any]]]:
+    def _parts(
+        self, lines: Iterator[Line], label: str
+    ) -> Iterator[tuple[list[list[str]], list[bool], list[Any]]]:
         """The texts of the source by column, whether a document ends with each, and their labels, a part at a time."""
         row = 0
         while part := list(islice(lines, PART)):
@@ -99,14 +103,18 @@ class Stream(Texts):
             yield texts, [line.ends for line in part], [row.get(label) for row in rows]
             row += len(rows)
 
-    def _write_texts(self, parts: Iterable[tuple], ids_file: Any, types_file: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _write_texts(
+        self, parts: Iterable[tuple], ids_file: Any, types_file: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Write each text that holds a token; its length and its id, [N] each."""
         special = self.special.numpy()
         all_lengths, text_ids, labels = [], [], []
         for texts, _, part_labels in parts:
             label_tensor(part_labels)  # refuses what are no labels now, not after a walk of hours
             ids, types, lengths = tokenize(self.tokenizer, texts, self.max_length)
-            words = np.add.reduceat(~np.isin(ids, special), lengths.cumsum() - lengths, dtype=np.int64)
+            words = np.add.reduceat(
+                ~np.isin(ids, special), lengths.cumsum() - lengths, dtype=np.int64
+            )
             filled = words > 0
             kept = np.repeat(filled, lengths)  # [tokens]
             ids[kept].tofile(ids_file)
@@ -114,7 +122,9 @@ class Stream(Texts):
             keys = np.array([_hash(text) for text in zip(*texts, strict=True)], np.int64)
             all_lengths.append(lengths[filled])
             text_ids.append(keys[filled])
-            labels += [label for label, has_words in zip(part_labels, filled, strict=True) if has_words]
+            labels += [
+                label for label, has_words in zip(part_labels, filled, strict=True) if has_words
+            ]
             self.left_out += int((~filled).sum())
         self.labels = label_tensor(labels) if labels else None
         return _joined(all_lengths), _joined(text_ids)
@@ -125,7 +135,9 @@ class Stream(Texts):
 
         def texts() -> Iterator[tuple[list[int], bool]]:
             for columns, ends, _ in parts:
-                tokens = self.tokenizer(*columns, add_special_tokens=False, return_attention_mask=False, verbose=False)
+                tokens = self.tokenizer(
+                    *columns, add_special_tokens=False, return_attention_mask=False, verbose=False
+                )
                 yield from zip(tokens["input_ids"], ends, strict=True)
 
         lengths = []
@@ -135,7 +147,9 @@ class Stream(Texts):
         return np.array(lengths, np.int64), np.arange(len(lengths))
 
 
-def packed(texts: Iterable[tuple[list[int], bool]], room: int, separator: int) -> Iterator[list[int]]:
+def packed(
+    texts: Iterable[tuple[list[int], bool]], room: int, separator: int
+) -> Iterator[list[int]]:
     """Blocks of `room` tokens, the last of fewer, from texts; after one that ends a document a separator follows.
 
     >>> list(packed([([7, 8, 9], False), ([5, 6], True), ([7, 8], True)], 4, 3))
@@ -201,7 +215,9 @@ def _files(path: Path) -> list[Path]:
     train = [file for file in files if not _is_test(file.relative_to(path))]
     if train and len(train) < len(files):
         left = [str(file.relative_to(path)) for file in files if file not in train]
-        warn(f"Not read, being named as validation or test data: {', '.join(left)}. To train on it, give its path.")
+        warn(
+            f"Not read, being named as validation or test data: {', '.join(left)}. To train on it, give its path."
+        )
     return train or files
 
 
@@ -247,7 +263,9 @@ def _joined(parts: list[np.ndarray]) -> np.ndarray:
 
 def _hash(texts: tuple[str, ...]) -> int:
     """64 bits that are equal for equal texts."""
-    return int.from_bytes(hashlib.blake2b(repr(texts).encode(), digest_size=8).digest(), "little", signed=True)
+    return int.from_bytes(
+        hashlib.blake2b(repr(texts).encode(), digest_size=8).digest(), "little", signed=True
+    )
 
 
 def prepare_texts(encoder: Any, dataset: Any, max_length: int) -> Texts:
@@ -269,7 +287,10 @@ def prepare_texts(encoder: Any, dataset: Any, max_length: int) -> Texts:
             f"them with {type(dataset).__name__}({made_of}, max_length={encoder.max_length})."
         )
     theirs, ours = dataset.tokenizer, encoder.tokenizer
-    if theirs is not ours and (theirs.get_vocab(), theirs.pad_token_id) != (ours.get_vocab(), ours.pad_token_id):
+    if theirs is not ours and (theirs.get_vocab(), theirs.pad_token_id) != (
+        ours.get_vocab(),
+        ours.pad_token_id,
+    ):
         raise ValueError(
             f"These Texts were made with another tokenizer than the encoder's: use {type(dataset).__name__}({made_of})."
         )

@@ -27,7 +27,14 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from contrast_kit.data.rows import as_rows, column, column_names, given_columns, label_tensor, text_columns
+from contrast_kit.data.rows import (
+    as_rows,
+    column,
+    column_names,
+    given_columns,
+    label_tensor,
+    text_columns,
+)
 
 PART = 10_000
 """Texts that are tokenized at once."""
@@ -100,12 +107,16 @@ class Texts:
         self.tokenizer, self.pad_id = tokenizer, tokenizer.pad_token_id
         self.special = torch.tensor(special_ids(tokenizer), dtype=torch.int32)
         if len(self.columns) > 2:
-            raise ValueError(f"A text has one column, a pair two; {len(self.columns)} columns were given.")
+            raise ValueError(
+                f"A text has one column, a pair two; {len(self.columns)} columns were given."
+            )
         if self.pad_id is None:
             raise ValueError("This tokenizer has no padding token; set tokenizer.pad_token first.")
         special = tokenizer.num_special_tokens_to_add(pair=len(self.columns) == 2)
         if self.max_length <= special:
-            raise ValueError(f"max_length={self.max_length} leaves no room for text beside {special} special tokens.")
+            raise ValueError(
+                f"max_length={self.max_length} leaves no room for text beside {special} special tokens."
+            )
 
     def set_tokens(self, ids: np.ndarray, types: np.ndarray, lengths: np.ndarray) -> None:
         """Keep the tokens of all texts in one row, and where each text begins."""
@@ -151,7 +162,9 @@ class Texts:
 
     def _check_all_have_text(self) -> None:
         row_of_token = torch.repeat_interleave(torch.arange(len(self)), self.lengths)
-        words = torch.zeros(len(self), dtype=torch.long).index_add_(0, row_of_token, self.maskable.long())
+        words = torch.zeros(len(self), dtype=torch.long).index_add_(
+            0, row_of_token, self.maskable.long()
+        )
         empty = (words == 0).nonzero().flatten().tolist()
         if empty:
             others = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
@@ -226,7 +239,9 @@ class Paraphrased(Texts):
         return tuple(WORDING.format(column=name, k=k) for name in self.columns)
 
     @classmethod
-    def of_pairs(cls, pairs: Sequence[tuple[str, str]], tokenizer: Any, max_length: int | None = None) -> Paraphrased:
+    def of_pairs(
+        cls, pairs: Sequence[tuple[str, str]], tokenizer: Any, max_length: int | None = None
+    ) -> Paraphrased:
         """Pairs of texts that say the same: each is a text with itself and the other as its two wordings.
 
         Pairs that share a wording, themselves or by way of other pairs, mean the same and have one `text_id`.
@@ -286,13 +301,21 @@ def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
     """
     ids = [example["input_ids"] for example in examples]
     batch = {
-        "input_ids": pad_sequence(ids, batch_first=True, padding_value=examples[0]["pad_id"]),  # [B, T]
-        "attention_mask": pad_sequence([torch.ones_like(row) for row in ids], batch_first=True),  # [B, T]
-        "maskable": pad_sequence([example["maskable"] for example in examples], batch_first=True),  # [B, T]
+        "input_ids": pad_sequence(
+            ids, batch_first=True, padding_value=examples[0]["pad_id"]
+        ),  # [B, T]
+        "attention_mask": pad_sequence(
+            [torch.ones_like(row) for row in ids], batch_first=True
+        ),  # [B, T]
+        "maskable": pad_sequence(
+            [example["maskable"] for example in examples], batch_first=True
+        ),  # [B, T]
         "text_id": torch.tensor([example["text_id"] for example in examples]),  # [B]
     }
     if "token_type_ids" in examples[0]:
-        batch["token_type_ids"] = pad_sequence([e["token_type_ids"] for e in examples], batch_first=True)  # [B, T]
+        batch["token_type_ids"] = pad_sequence(
+            [e["token_type_ids"] for e in examples], batch_first=True
+        )  # [B, T]
     if "label" in examples[0]:
         batch["label"] = torch.tensor([example["label"] for example in examples])  # [B]
     return batch
@@ -305,7 +328,9 @@ def tokenize(
 
     There are no token types where the tokenizer makes none.
     """
-    encoded = tokenizer(*columns, truncation=True, max_length=max_length, return_attention_mask=False)
+    encoded = tokenizer(
+        *columns, truncation=True, max_length=max_length, return_attention_mask=False
+    )
     lengths = np.fromiter(map(len, encoded["input_ids"]), np.int64)
     ids = np.fromiter(chain.from_iterable(encoded["input_ids"]), np.int32)
     types = np.fromiter(chain.from_iterable(encoded.get("token_type_ids", ())), np.uint8)
@@ -322,13 +347,20 @@ def strings(values: list, name: str, start: int = 0) -> list[str]:
 
 def frame_of(tokenizer: Any) -> tuple[int, int]:
     """How many special tokens the tokenizer puts before a text and after it: (1, 1) for [CLS] … [SEP]."""
-    special = tokenizer("a", return_special_tokens_mask=True)["special_tokens_mask"]  # 1: put there; 0: of the text
+    special = tokenizer("a", return_special_tokens_mask=True)[
+        "special_tokens_mask"
+    ]  # 1: put there; 0: of the text
     return special.index(0), special[::-1].index(0)
 
 
 def special_ids(tokenizer: Any) -> list[int]:
     """Give the ids that no masking may touch. `[UNK]` is not among them: it stands for a real word."""
-    frame = {tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id}
+    frame = {
+        tokenizer.cls_token_id,
+        tokenizer.sep_token_id,
+        tokenizer.bos_token_id,
+        tokenizer.eos_token_id,
+    }
     frame |= {tokenizer.pad_token_id, tokenizer.mask_token_id}
     others = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     return sorted((frame | others) - {None})

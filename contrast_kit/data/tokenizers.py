@@ -21,7 +21,9 @@ SPECIAL_TOKENS = {
     "mask_token": "[MASK]",
 }
 """The five special tokens, with the ids 0 to 4 in this order; the names are BERT's."""
-_LONG_WORD = re.compile(r"(\S{1000})(?=\S)")  # training takes quadratic time in the length of a word
+_LONG_WORD = re.compile(
+    r"(\S{1000})(?=\S)"
+)  # training takes quadratic time in the length of a word
 
 
 def train_tokenizer(
@@ -101,7 +103,9 @@ def open_tokenizer(folder: str | Path) -> PreTrainedTokenizerFast:
         options = dict(do_lower_case=not cased, model_max_length=512)
         return BertTokenizerFast.from_pretrained(folder, local_files_only=True, **options)
     if {"vocab.json", "merges.txt"} <= names:
-        return RobertaTokenizerFast.from_pretrained(folder, local_files_only=True, model_max_length=512)
+        return RobertaTokenizerFast.from_pretrained(
+            folder, local_files_only=True, model_max_length=512
+        )
     raise FileNotFoundError(
         f"{folder} holds no tokenizer: expected tokenizer.json, or vocab.txt (BERT), "
         "or vocab.json and merges.txt (RoBERTa)."
@@ -118,9 +122,14 @@ def _wordpiece(texts: list[str], vocab_size: int, lowercase: bool) -> Tokenizer:
     """
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-    normalizer, words = normalizers.BertNormalizer(lowercase=lowercase), pre_tokenizers.BertPreTokenizer()
+    normalizer, words = (
+        normalizers.BertNormalizer(lowercase=lowercase),
+        pre_tokenizers.BertPreTokenizer(),
+    )
     alphabet = _alphabet(texts, normalizer)
-    inner = [f"##{letter}" for letter in alphabet if len(words.pre_tokenize_str(f"a{letter}a")) == 1]
+    inner = [
+        f"##{letter}" for letter in alphabet if len(words.pre_tokenize_str(f"a{letter}a")) == 1
+    ]
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocab_size,
         special_tokens=[*SPECIAL_TOKENS.values(), *inner],
@@ -149,7 +158,15 @@ def _alphabet(texts: list[str], normalizer: Any) -> list[str]:
 
 def _bpe(texts: list[str], vocab_size: int, lowercase: bool) -> Tokenizer:
     """Train RoBERTa's kind of tokenizer; its alphabet is the 256 bytes, whatever the texts."""
-    from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+    from tokenizers import (
+        AddedToken,
+        Tokenizer,
+        decoders,
+        models,
+        normalizers,
+        pre_tokenizers,
+        trainers,
+    )
 
     backend = Tokenizer(models.BPE())
     if lowercase:
@@ -160,7 +177,9 @@ def _bpe(texts: list[str], vocab_size: int, lowercase: bool) -> Tokenizer:
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
         # a space belongs to the word after it; before a [MASK] it belongs to the [MASK]
-        special_tokens=[AddedToken(token, lstrip=token == "[MASK]") for token in SPECIAL_TOKENS.values()],
+        special_tokens=[
+            AddedToken(token, lstrip=token == "[MASK]") for token in SPECIAL_TOKENS.values()
+        ],
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )

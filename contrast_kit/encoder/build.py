@@ -103,7 +103,9 @@ class Shapes:
             ValueError: an unknown shape, or a tokenizer without a mask or a padding token. TypeError: no such option.
         """
         check_tokenizer(tokenizer)
-        with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
+        with torch.random.fork_rng(
+            devices=[]
+        ):  # weights are drawn on the CPU: no other stream is touched
             torch.default_generator.manual_seed(int(seed))
             model = cls.new_model(shape, tokenizer, **options)
         return cls(model, tokenizer, pooling)
@@ -146,7 +148,9 @@ def text_model(
     if relative_positions:
         return masked_lm(relative_positions, max_length=max_length, **options)
     places = int(max_length) + tokenizer.pad_token_id + 1  # RoBERTa counts from the padding id on
-    return RobertaForMaskedLM(RobertaConfig(**options, max_position_embeddings=places, type_vocab_size=1))
+    return RobertaForMaskedLM(
+        RobertaConfig(**options, max_position_embeddings=places, type_vocab_size=1)
+    )
 
 
 def pair_model(
@@ -187,7 +191,9 @@ def pair_model(
     return LxmertForPreTraining(config)
 
 
-def changed(sizes: dict[str, Any], changes: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+def changed(
+    sizes: dict[str, Any], changes: dict[str, Any], known: dict[str, Any]
+) -> dict[str, Any]:
     """A shape with single changes. TypeError: transformers would take a name that it does not know, and ignore it."""
     for name in changes:
         if name not in known:

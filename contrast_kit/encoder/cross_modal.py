@@ -136,7 +136,9 @@ class CrossModalEncoder(BaseEncoder):
         check_pair(view, self.features)
         regions = view["regions"].to(self.hidden_region.dtype)  # [B, R, F]
         if "region_hidden" in view:
-            regions = torch.where(view["region_hidden"][..., None], self.hidden_region, regions)  # [B, R, F]
+            regions = torch.where(
+                view["region_hidden"][..., None], self.hidden_region, regions
+            )  # [B, R, F]
         return self.model.lxmert(
             input_ids=view["input_ids"],
             attention_mask=view["attention_mask"],
@@ -198,7 +200,11 @@ class CrossModalEncoder(BaseEncoder):
         with evaluating(self):
             for start in range(0, size, batch_size):
                 chosen = range(size)[start : start + batch_size]
-                batch = {key: value[chosen] for key, value in pairs.items()} if ready else pairs.batch(chosen)
+                batch = (
+                    {key: value[chosen] for key, value in pairs.items()}
+                    if ready
+                    else pairs.batch(chosen)
+                )
                 view = {key: value.to(self.device) for key, value in batch.items()}
                 rows.append(self.pool(self(view), view))  # [batch, D]
         vectors = torch.cat(rows)  # [N, D]

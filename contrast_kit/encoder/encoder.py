@@ -84,7 +84,9 @@ class BaseEncoder(Shapes, nn.Module):
         self.tokenizer, self.pooling = tokenizer, pooling
         self.head = word_head.modules(model)  # in a plain list: they are parts of the model
         self.projection, self.strategy = True, Padded()
-        self.pretrained = any(getattr(p, "_is_hf_initialized", False) for p in model.parameters())  # loaded, not drawn
+        self.pretrained = any(
+            getattr(p, "_is_hf_initialized", False) for p in model.parameters()
+        )  # loaded, not drawn
 
     @property
     def width(self) -> int:
@@ -246,7 +248,9 @@ class Encoder(BaseEncoder):
 
     def use_packing(self, on: bool = True) -> None:
         """From here on compute nothing on padding: the same states, faster where texts differ in length."""
-        self.strategy = fast.Packed(self.model, Padded()) if on else fast.unpacked(self.model, Padded())
+        self.strategy = (
+            fast.Packed(self.model, Padded()) if on else fast.unpacked(self.model, Padded())
+        )
 
     def use_plain_head(self, bias: bool = False) -> None:
         """From here on word scores are h · x, without projection (COCO-LM, appendix D) and, unless asked for, bias.
@@ -293,7 +297,9 @@ class Encoder(BaseEncoder):
                     max_length,
                 )
                 rows.append(self.pool(self(view), view))  # [batch, D]
-        vectors = torch.cat(rows)[torch.tensor(order, device=self.device).argsort()]  # [N, D], in the texts' order
+        vectors = torch.cat(rows)[
+            torch.tensor(order, device=self.device).argsort()
+        ]  # [N, D], in the texts' order
         return nn.functional.normalize(vectors, dim=-1) if normalize else vectors
 
 

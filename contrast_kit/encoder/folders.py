@@ -44,13 +44,18 @@ def located(name: str | Path) -> str | Path:
         return Path(name).expanduser()
     if not str(name).startswith("kit/"):
         return name
-    ours = {f"kit/{file.parent.name}": file.parent for file in sorted(shipped("checkpoints").glob("*/config.json"))}
+    ours = {
+        f"kit/{file.parent.name}": file.parent
+        for file in sorted(shipped("checkpoints").glob("*/config.json"))
+    }
     if str(name) not in ours:
         raise FileNotFoundError(f"The kit ships no encoder {str(name)!r}; {meant(name, ours)}")
     return ours[str(name)]
 
 
-def read(name: str | Path, kind: type = AutoModelForMaskedLM) -> tuple[nn.Module, PreTrainedTokenizerBase]:
+def read(
+    name: str | Path, kind: type = AutoModelForMaskedLM
+) -> tuple[nn.Module, PreTrainedTokenizerBase]:
     """A model in float32, whatever precision it was saved in, and its tokenizer: from a folder, else from the hub.
 
     `kind` is transformers' class that opens it. Weights of the head that the checkpoint does not hold are drawn from
@@ -59,7 +64,9 @@ def read(name: str | Path, kind: type = AutoModelForMaskedLM) -> tuple[nn.Module
     FileNotFoundError says what to do where there is neither such a folder nor a hub in reach; ValueError where weights
     of the body are missing, which would be random.
     """
-    options = dict(dtype=torch.float32, trust_remote_code=False, output_loading_info=True)  # else the file's own dtype
+    options = dict(
+        dtype=torch.float32, trust_remote_code=False, output_loading_info=True
+    )  # else the file's own dtype
     with without_bars(), torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)  # for what is missing: the same at each opening
         try:
@@ -117,7 +124,9 @@ def write_for_sentences(folder: Path, encoder: Any) -> None:
         "do_lower_case": getattr(encoder.tokenizer, "small_letters", False),
     }
     (folder / "modules.json").write_text(json.dumps(modules, indent=2))
-    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": encoder.width} | pooling))
+    (folder / "1_Pooling" / "config.json").write_text(
+        json.dumps({"word_embedding_dimension": encoder.width} | pooling)
+    )
     (folder / "sentence_bert_config.json").write_text(json.dumps(limits))
 
 
@@ -150,7 +159,9 @@ def sentence_settings(
     prompts = beside(folder, "config_sentence_transformers.json") or {}
     prompt = prompts.get("prompts", {}).get(prompts.get("default_prompt_name"))
     if prompt:
-        warn(f"{folder} puts {prompt!r} before each text, and this kit does not: write it into your texts.")
+        warn(
+            f"{folder} puts {prompt!r} before each text, and this kit does not: write it into your texts."
+        )
     kinds = [module["type"].rsplit(".", 1)[-1] for module in modules]
     others = [kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")]
     if others and pooling is None:
@@ -172,7 +183,9 @@ def _pooling(folder: str | Path, config: dict[str, Any] | None) -> str:
     """Our word for the pooling that a folder's file names; "first" where there is no such file."""
     if config is None:
         return "first"
-    modes = config.get("pooling_mode") or [key for key, on in config.items() if key.startswith("pooling_mode") and on]
+    modes = config.get("pooling_mode") or [
+        key for key, on in config.items() if key.startswith("pooling_mode") and on
+    ]
     if isinstance(modes, str):
         modes = [modes]
     for ours, theirs in POOLINGS.items():

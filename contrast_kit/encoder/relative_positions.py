@@ -50,7 +50,9 @@ class RelativePositions(Settings):
     def __post_init__(self):
         super().__post_init__()
         if self.buckets % 4:
-            raise ValueError(f"buckets must be a multiple of 4 (two sides, half of each exact), not {self.buckets}.")
+            raise ValueError(
+                f"buckets must be a multiple of 4 (two sides, half of each exact), not {self.buckets}."
+            )
         least = self.buckets // 4 + 2  # or the logarithm that `bucket` divides by is 0 or less
         if self.max_distance < least:
             raise ValueError(f"max_distance must be at least {least} for {self.buckets} buckets.")
@@ -105,7 +107,10 @@ def bucket(distance: Tensor, positions: RelativePositions) -> Tensor:
     if positions.rule == "t5":
         wide = exact + (log / math.log(positions.max_distance / exact) * (half - exact)).long()
         return torch.where(n < exact, n, wide.clamp(max=half - 1)) + (distance > 0) * half
-    wide = exact + (log / math.log((positions.max_distance - 1) / exact) * (half - 1 - exact)).ceil().long()
+    wide = (
+        exact
+        + (log / math.log((positions.max_distance - 1) / exact) * (half - 1 - exact)).ceil().long()
+    )
     return torch.where(n < exact, n, wide.clamp(max=half - 1)) * distance.sign() + half - 1
 
 
@@ -113,7 +118,9 @@ def bias(table: nn.Embedding, length: int, positions: RelativePositions) -> Tens
     """b[bucket(j − i), head] for all i, j < `length`: [H, T, T], a sliding window over 2T − 1 rows of the table."""
     distances = torch.arange(1 - length, length, device=table.weight.device)  # [2T-1]
     line = table(bucket(distances, positions)).T  # [2T-1, H] → [H, 2T-1]
-    return line.unfold(1, length, 1).flip(1)  # [H, T, T]: row i is the window that begins at distance −i
+    return line.unfold(1, length, 1).flip(
+        1
+    )  # [H, T, T]: row i is the window that begins at distance −i
 
 
 class RelativeEncoder(MPNetEncoder):
@@ -147,12 +154,16 @@ class RelativeEncoder(MPNetEncoder):
             scores = scores + attention_mask  # [B, H, T, T]
         states, attentions = (hidden_states,), ()
         for layer in self.layer:
-            hidden_states, *weights = layer(hidden_states, None, scores, output_attentions=output_attentions)
+            hidden_states, *weights = layer(
+                hidden_states, None, scores, output_attentions=output_attentions
+            )
             states, attentions = (*states, hidden_states), (*attentions, *weights)
         states = states if output_hidden_states else None
         attentions = attentions if output_attentions else None
         if not return_dict:
-            return tuple(value for value in (hidden_states, states, attentions) if value is not None)
+            return tuple(
+                value for value in (hidden_states, states, attentions) if value is not None
+            )
         return BaseModelOutput(
             last_hidden_state=hidden_states,
             hidden_states=states,
@@ -172,7 +183,9 @@ class RelativeAttention(MPNetSelfAttention):
         **kwargs: Any,
     ) -> tuple[Tensor, ...]:
         if output_attentions:  # the fused kernel never has them
-            return super().forward(hidden_states, attention_mask, position_bias, output_attentions=True)
+            return super().forward(
+                hidden_states, attention_mask, position_bias, output_attentions=True
+            )
         split = (
             *hidden_states.shape[:-1],
             self.num_attention_heads,
@@ -181,17 +194,23 @@ class RelativeAttention(MPNetSelfAttention):
         q, k, v = (project(hidden_states).view(split) for project in (self.q, self.k, self.v))
         dropout = self.dropout.p if self.training else 0.0
         if attention_mask is not None:  # the layout of a packed batch
-            mixed = fast.attend(q[0], k[0], v[0], attention_mask, dropout, bias=position_bias)  # [R, H, D/H]
+            mixed = fast.attend(
+                q[0], k[0], v[0], attention_mask, dropout, bias=position_bias
+            )  # [R, H, D/H]
             return (self.o(mixed.flatten(1).unsqueeze(0)),)  # [1, R, D]
         q, k, v = (x.transpose(1, 2) for x in (q, k, v))  # [B, H, T, D/H]
-        mixed = nn.functional.scaled_dot_product_attention(q, k, v, position_bias.to(q.dtype), dropout)
+        mixed = nn.functional.scaled_dot_product_attention(
+            q, k, v, position_bias.to(q.dtype), dropout
+        )
         return (self.o(mixed.transpose(1, 2).flatten(2)),)  # [B, H, T, D/H] → [B, T, D]
 
 
 def speed_up(model: nn.Module) -> nn.Module:
     """Let an MPNet compute its attention by the fused kernel, in place. Weights and their names stay."""
     encoder = model.base_model.encoder
-    encoder.__class__ = RelativeEncoder  # the same modules, another forward: nothing to copy, nothing to rename
+    encoder.__class__ = (
+        RelativeEncoder  # the same modules, another forward: nothing to copy, nothing to rename
+    )
     for layer in encoder.layer:
         layer.attention.attn.__class__ = RelativeAttention
     return model

@@ -42,7 +42,9 @@ def modules(model: nn.Module) -> list[nn.Module]:
     return [module for name, module in model.named_children() if name != model.base_model_prefix]
 
 
-def last_layer(model: nn.Module, hidden: Tensor, projection: bool = True) -> tuple[Tensor, nn.Linear] | None:
+def last_layer(
+    model: nn.Module, hidden: Tensor, projection: bool = True
+) -> tuple[Tensor, nn.Linear] | None:
     """What the head's last layer reads, [M, D] → [M, D], and that layer, [M, D] → [M, V]. None for an unknown head."""
     kind, parts, words = (
         model.config.model_type,
@@ -72,7 +74,9 @@ def check(model: nn.Module, view: dict[str, Tensor]) -> None:
     theirs = model(**view).logits[0]  # [T, V]
     if ours.shape != theirs.shape or not torch.allclose(ours, theirs, rtol=1e-3, atol=1e-3):
         kind = type(model).__name__
-        raise ValueError(f"{kind} makes its word scores in a way not known here; take a BERT or RoBERTa.")
+        raise ValueError(
+            f"{kind} makes its word scores in a way not known here; take a BERT or RoBERTa."
+        )
 
 
 def projection(model: nn.Module) -> tuple[nn.Linear, nn.LayerNorm, nn.LayerNorm]:
@@ -89,7 +93,9 @@ def projection(model: nn.Module) -> tuple[nn.Linear, nn.LayerNorm, nn.LayerNorm]
     norms = [part for part in parts if isinstance(part, nn.LayerNorm)]
     layers = getattr(getattr(model.base_model, "encoder", None), "layer", None)
     last = getattr(layers[-1].output, "LayerNorm", None) if layers else None
-    square = all(layer.in_features == layer.out_features == model.config.hidden_size for layer in dense)
+    square = all(
+        layer.in_features == layer.out_features == model.config.hidden_size for layer in dense
+    )
     if not len(dense) == len(norms) == 1 or last is None or not square:
         raise ValueError(
             f"The word scores of a {type(model).__name__} cannot be h · x, which its folder could not say: build the "

@@ -10,4 +10,14 @@ from contrast_kit.exercises._frame import check, exercise, judge, names, progres
 from contrast_kit.exercises._progress import Progress
 from contrast_kit.exercises._verdict import Verdict
 
-__all__ = ["NotYet", "Progress", "Verdict", "check", "exercise", "judge", "names", "progress", "table"]
+__all__ = [
+    "NotYet",
+    "Progress",
+    "Verdict",
+    "check",
+    "exercise",
+    "judge",
+    "names",
+    "progress",
+    "table",
+]

@@ -78,7 +78,9 @@ def crash(error: BaseException) -> str:
     """
     reason = str(error).strip().partition("\n")[0].rstrip(".") or "no more is said"
     message = f"{type(error).__name__}: {reason}."
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__
+    ]
     if not frames:
         return f"the exercise could not call your function. {message}"
     last = [frame for frame in frames if frame.filename == frames[0].filename][-1]

@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from contrast_kit._util import choose
-from contrast_kit.exercises._answer import Answer, AnswerFailed, NotYet, ReturnedNone, crash, wrong_kind
+from contrast_kit.exercises._answer import (
+    Answer,
+    AnswerFailed,
+    NotYet,
+    ReturnedNone,
+    crash,
+    wrong_kind,
+)
 from contrast_kit.exercises._progress import Progress, known, note
 from contrast_kit.exercises._table import Rows, Table
 from contrast_kit.exercises._verdict import Verdict, show
@@ -97,7 +104,9 @@ def judge(name: str, answer: Any) -> Verdict:
     """What `check` shows, as a value. Raises a ValueError for a name that no exercise has."""
     names()
     right, checker = choose(EXERCISES, name, "exercise")
-    not_yet = Verdict(name, None, "not yet answered. Fill in the function above, then run this cell again.")
+    not_yet = Verdict(
+        name, None, "not yet answered. Fill in the function above, then run this cell again."
+    )
     if answer is None:
         return not_yet
     if callable(answer):
@@ -110,7 +119,9 @@ def judge(name: str, answer: Any) -> Verdict:
         hint = "your function ran, but returned None. Does each way through it end in a `return`?"
     except AnswerFailed as failed:
         hint = crash(failed.__cause__ or failed)
-    except Exception:  # the checker asks something of the answer that another kind of value does not have
+    except (
+        Exception
+    ):  # the checker asks something of the answer that another kind of value does not have
         hint = wrong_kind(answer)
     return Verdict(name, hint is None, hint or f"right. {right}")
 

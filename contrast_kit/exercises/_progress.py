@@ -61,7 +61,9 @@ class Progress:
     def __str__(self) -> str:
         lines = [self._summary()]
         for title, exercises in self._by_notebook():
-            signs = [f"{SIGNS[self.states[name]][0]} {name.partition('.')[2]}" for name in exercises]
+            signs = [
+                f"{SIGNS[self.states[name]][0]} {name.partition('.')[2]}" for name in exercises
+            ]
             lines.append(f"{title}: {'  '.join(signs)}")
         return "\n".join(lines)
 
@@ -69,16 +71,20 @@ class Progress:
         cell = '<td style="text-align:left">'
         rows = []
         for title, exercises in self._by_notebook():
-            signs = [f"{sign(self.states[name])} {html.escape(name.partition('.')[2])}" for name in exercises]
-            rows.append(f"<tr>{cell}{html.escape(title)}</td>{cell}{' &ensp; '.join(signs)}</td></tr>")
+            signs = [
+                f"{sign(self.states[name])} {html.escape(name.partition('.')[2])}"
+                for name in exercises
+            ]
+            rows.append(
+                f"<tr>{cell}{html.escape(title)}</td>{cell}{' &ensp; '.join(signs)}</td></tr>"
+            )
         page = f"<p>{html.escape(self._summary())}</p><table>{''.join(rows)}</table>"
         return {"text/plain": str(self), "text/html": page}
 
     def _summary(self) -> str:
         counts = Counter(self.states.values())
-        return (
-            f"{counts[True]} of {len(self.states)} exercises done ✓, {counts[False]} tried ✗, {counts[None]} not yet ·"
-        )
+        done = f"{counts[True]} of {len(self.states)} exercises done ✓"
+        return f"{done}, {counts[False]} tried ✗, {counts[None]} not yet ·"
 
     def _by_notebook(self) -> list[tuple[str, list[str]]]:
         groups = groupby(self.states, lambda name: name.partition(".")[0])

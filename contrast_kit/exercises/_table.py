@@ -13,7 +13,9 @@ from contrast_kit import _util
 
 # Hints that several exercises share.
 OVER_THE_BATCH = "You normalised over dim=0, the batch. Each *vector* must have length 1: dim=1."
-MEAN_OF_P = "That is the mean of -p. The loss is -log p: it punishes a confident mistake without limit."
+MEAN_OF_P = (
+    "That is the mean of -p. The loss is -log p: it punishes a confident mistake without limit."
+)
 LOG_OF_MEAN = "First the log of each row's p, then the mean; not the other way round."
 TAKE_NOTHING_OUT = "The diagonal holds the partners here and must stay: take nothing out."
 
@@ -43,7 +45,9 @@ class Table:
             return f"Give a function of {parameters}, so that it can be tried with several."
         values = [answer(*case) for case in self.cases]
         tables = [self.rows(*case) for case in self.cases]
-        wrong = [i for i, (right, *_) in enumerate(tables) if not equals(values[i], right, self.rtol)]
+        wrong = [
+            i for i, (right, *_) in enumerate(tables) if not equals(values[i], right, self.rtol)
+        ]
         if wrong:
             return self.mistake(values, tables, wrong[0])
         for hint, case in self.further.items():
@@ -68,10 +72,16 @@ class Table:
     def gradient(self, answer: Callable) -> str | None:
         """The hint for a right value whose gradient with respect to one of the `leaves` is missing or wrong."""
         case = dict(zip(signature(self.rows).parameters, self.cases[0], strict=True))
-        leaves = {name: case[name].detach().clone().requires_grad_() for name in self.leaves.split()}
+        leaves = {
+            name: case[name].detach().clone().requires_grad_() for name in self.leaves.split()
+        }
         arguments = (case | leaves).values()
-        right = torch.autograd.grad(self.rows(*arguments)[0], tuple(leaves.values()), allow_unused=True)
-        with torch.autograd.graph.allow_mutation_on_saved_tensors():  # an answer may normalise in place
+        right = torch.autograd.grad(
+            self.rows(*arguments)[0], tuple(leaves.values()), allow_unused=True
+        )
+        with (
+            torch.autograd.graph.allow_mutation_on_saved_tensors()
+        ):  # an answer may normalise in place
             value = answer(*arguments)
             hint = "no gradient comes back: stay in torch, without item or detach."
             if getattr(value, "requires_grad", False):

@@ -6,7 +6,11 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-SIGNS: dict[bool | None, tuple[str, str]] = {True: ("✓", "#2b8a3e"), False: ("✗", "#e03131"), None: ("·", "#868e96")}
+SIGNS: dict[bool | None, tuple[str, str]] = {
+    True: ("✓", "#2b8a3e"),
+    False: ("✗", "#e03131"),
+    None: ("·", "#868e96"),
+}
 """For right, wrong and no answer yet: a sign, and a colour that stands out on white and on black."""
 
 

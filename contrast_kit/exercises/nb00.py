@@ -46,7 +46,8 @@ def cosines(a, b):
             lambda value: shape_of(value) == [a.shape[1], a.shape[1]]
         ),
         "Rows and columns are exchanged: row i belongs to a[i].": right.T,
-        "Those are dot products. Divide each vector by its length first: cosines lie between -1 and 1.": a @ b.T,
+        "Those are dot products. Divide each vector by its length first: cosines lie between -1 and 1.": a
+        @ b.T,
         "Only a has length 1. Normalise b too.": normalize(a) @ b.T,
         "Only b has length 1. Normalise a too.": a @ normalize(b).T,
         OVER_THE_BATCH: normalize(a, dim=0) @ normalize(b, dim=0).T,
@@ -84,9 +85,13 @@ def found(similarity):
     right = share(similarity)
     mistakes = {
         "That is the number of rows. Asked: their share, so divide by N.": right * N,
-        "You looked down the columns. Row i asks: the largest entry of each *row*.": share(similarity.T),
+        "You looked down the columns. Row i asks: the largest entry of each *row*.": share(
+            similarity.T
+        ),
         "That is the mean cosine of partners. Asked: how often the partner is nearest.": similarity.diagonal().mean(),
-        "That counts the smallest entry of each row. The nearest has the *largest* cosine.": share(-similarity),
+        "That counts the smallest entry of each row. The nearest has the *largest* cosine.": share(
+            -similarity
+        ),
         "That is the share of rows that do *not* find their partner.": 1 - right,
         TAKE_NOTHING_OUT: share(similarity - 9 * torch.eye(N)),
     }

@@ -19,7 +19,9 @@ def _texts(rows=200, length=60):
 
 def _first_view(seed):
     ids, maskable = _texts()
-    return ck.masking.dynamic_random_mask(ids, maskable, 0.3, generator=_generator(seed), **VOCABULARY)
+    return ck.masking.dynamic_random_mask(
+        ids, maskable, 0.3, generator=_generator(seed), **VOCABULARY
+    )
 
 
 def _generator(seed):
@@ -36,7 +38,9 @@ def _fate(u, p):
     return "keep"
 
 
-@exercise("01.one_draw", "One number decides the selection and the fate: three cuts of one interval.")
+@exercise(
+    "01.one_draw", "One number decides the selection and the fate: three cuts of one interval."
+)
 def one_draw(answer):
     """The fate of a token whose uniform number is u, at rate p and split 80/10/10."""
     fates = ("mask", "random", "keep", "free")
@@ -86,7 +90,11 @@ def labels(ids, masked, mask_id):
             lambda value: value.shape == ids.shape
         ),
     }
-    return right, mistakes, f"Expected the {len(right)} original ids at masked.selected, got shape {{shape}}."
+    return (
+        right,
+        mistakes,
+        f"Expected the {len(right)} original ids at masked.selected, got shape {{shape}}.",
+    )
 
 
 @table(
@@ -165,11 +173,17 @@ def rate(p_m, p_c):
     """The share of all words that view 1 selects."""
     mistakes = {
         "p_c is the chance of a word that view 0 left free; not all words are free. How many are?": p_c,
-        "That is what two *independent* masks would both select. View 1 takes free words.": p_m * p_c,
-        "Shares multiply here: p_c of the *free* words. Which share of all words is free?": p_c - p_m,
+        "That is what two *independent* masks would both select. View 1 takes free words.": p_m
+        * p_c,
+        "Shares multiply here: p_c of the *free* words. Which share of all words is free?": p_c
+        - p_m,
         "That is what the two views hide together. Asked: view 1 alone.": p_m + p_c * (1 - p_m),
-        "That is the share of free words, view 1's rate at p_c = 1. Of these, p_c are selected.": 1 - p_m,
-        "That is the share that *no* view hides. Asked: what view 1 selects.": (1 - p_m) * (1 - p_c),
+        "That is the share of free words, view 1's rate at p_c = 1. Of these, p_c are selected.": 1
+        - p_m,
+        "That is the share that *no* view hides. Asked: what view 1 selects.": (1 - p_m)
+        * (1 - p_c),
     }
-    otherwise = f"At ({p_m}, {p_c}) it gives {{value}}. First: is the word free? Then: is it selected?"
+    otherwise = (
+        f"At ({p_m}, {p_c}) it gives {{value}}. First: is the word free? Then: is it selected?"
+    )
     return p_c * (1 - p_m), mistakes, otherwise

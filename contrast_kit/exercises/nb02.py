@@ -41,15 +41,21 @@ def row(scores, right):
         "That is the probability of the right candidate. The loss is minus its logarithm.": p,
         "The sign: a loss is *minus* the log of the probability.": -loss,
         "The natural logarithm, please, as in torch.log: your number is in bits.": loss / log(2),
-        "Your positive is not in the denominator: it runs over *all* candidates, the right one too.": (1 / p - 1).log(),
-        "Your positive is in the denominator twice: the sum over all candidates holds it already.": (1 / p + 1).log(),
+        "Your positive is not in the denominator: it runs over *all* candidates, the right one too.": (
+            1 / p - 1
+        ).log(),
+        "Your positive is in the denominator twice: the sum over all candidates holds it already.": (
+            1 / p + 1
+        ).log(),
         "Take the exponential of each score first: scores may be negative, shares may not.": (
             -torch.log(scores[right] / scores.sum())
         ),
         "Only the right candidate's probability counts, not the mean over all of them.": losses.mean(),
         LOSS_IS: NOT_FINITE,
     }
-    otherwise = "The exponential of the right score, over the sum of all exponentials; then minus the log."
+    otherwise = (
+        "The exponential of the right score, over the sum of all exponentials; then minus the log."
+    )
     return loss, mistakes, otherwise
 
 
@@ -83,9 +89,13 @@ def nt_xent(a, b, tau):
     mistakes = {
         f"Your loss is inf: the right column of some row was taken out, as the diagonal is. {where}": INF,
         "You divided by τ twice.": entropy(scores / tau),
-        "Divide by τ; do not multiply: a small τ must make differences larger.": entropy(cosines * tau),
+        "Divide by τ; do not multiply: a small τ must make differences larger.": entropy(
+            cosines * tau
+        ),
         "τ is missing.": entropy(cosines),
-        "You forgot to normalise: a score is the *cosine* over τ, not the dot product.": entropy(x @ x.T / tau),
+        "You forgot to normalise: a score is the *cosine* over τ, not the dot product.": entropy(
+            x @ x.T / tau
+        ),
         OVER_THE_BATCH: entropy(columns @ columns.T / tau),
         "The anchor itself is among its candidates, at a cosine of 1: put -inf on the diagonal.": (
             cross_entropy(scores, partner)
@@ -96,11 +106,19 @@ def nt_xent(a, b, tau):
         "Your positive is in the denominator twice: the sum over the other 2B - 1 holds it already.": (
             (ratio + 1).log().mean()
         ),
-        "Your positive is not in the denominator: it is one of the 2B - 1 candidates.": (ratio - 1).log().mean(),
+        "Your positive is not in the denominator: it is one of the 2B - 1 candidates.": (ratio - 1)
+        .log()
+        .mean(),
         "One direction only: view b asks too, 2B anchors.": each[: n // 2].mean(),
         "One direction only: view a asks too, 2B anchors.": each[n // 2 :].mean(),
-        "That is info_nce: B candidates and one direction. Both views stand in both roles.": [towards, back],
-        "Both directions, but only B candidates: the anchor's own view is missing.": (towards + back) / 2,
+        "That is info_nce: B candidates and one direction. Both views stand in both roles.": [
+            towards,
+            back,
+        ],
+        "Both directions, but only B candidates: the anchor's own view is missing.": (
+            towards + back
+        )
+        / 2,
         "That is CAPT's sum (eq. 4). Here: the mean over the 2B anchors.": each.sum(),
         "There are 2B anchors, not B: divide by all of them.": 2 * loss,
         "The sign: a loss is *minus* the log of the probability.": -loss,
@@ -129,14 +147,18 @@ def over_positives(values, labels, itself=False):
 
 def log_p_of_pairs(scores, labels):
     """Each pair by itself: the anchor's other positives are left out of the denominator."""
-    negatives = scores.masked_fill(labels[:, None] == labels[None, :], -INF).logsumexp(1, keepdim=True)
+    negatives = scores.masked_fill(labels[:, None] == labels[None, :], -INF).logsumexp(
+        1, keepdim=True
+    )
     return scores - torch.logaddexp(negatives, scores)
 
 
 @table(
     "02.sup_con",
     "The logarithm inside the sum over positives, and 0 where there is none.",
-    cases=[(vectors(7, seed=2), torch.tensor([0, 1, 0, 2, 1, 0, 0]), 0.3)],  # class 2 has one member
+    cases=[
+        (vectors(7, seed=2), torch.tensor([0, 1, 0, 2, 1, 0, 0]), 0.3)
+    ],  # class 2 has one member
     shape="Return one number, the sum over anchors; yours has shape {shape}.",
     leaves="x",
 )
@@ -160,11 +182,15 @@ def sup_con(x, labels, tau):
         ),
         "The log stands outside the mean over positives: eq. 3 takes log p_ij first, then the mean.": -p.log().sum(),
         "The anchor itself is in the denominator: 1[i ≠ k].": eq_3(scores.log_softmax(1)).sum(),
-        "The positives belong to the denominator too: k runs over all but i.": eq_3(log_p(scores, ~same)).sum(),
+        "The positives belong to the denominator too: k runs over all but i.": eq_3(
+            log_p(scores, ~same)
+        ).sum(),
         "Your other positives left the denominator; eq. 3 keeps them (that form is another library's NT-Xent).": (
             eq_3(log_p_of_pairs(scores, labels)).sum()
         ),
-        "N_y − 1 positives, not N_y: the anchor is not its own positive.": (terms * positives / (positives + 1)).sum(),
+        "N_y − 1 positives, not N_y: the anchor is not its own positive.": (
+            terms * positives / (positives + 1)
+        ).sum(),
         "Divide each anchor's sum by its N_y − 1 positives.": (terms * positives).sum(),
         "You divided by τ twice.": eq_3(log_p(scores / tau, others)).sum(),
         "τ is missing.": eq_3(log_p(scores * tau, others)).sum(),
@@ -226,7 +252,9 @@ def denominators(answer):
     for name, hints in DENOMINATORS.items():
         if answer[name] is None:
             return f"{name} is still None."
-        hint = hints.get(answer[name], f"{name}: count the coloured cells in one row of its matrix, for B = 32.")
+        hint = hints.get(
+            answer[name], f"{name}: count the coloured cells in one row of its matrix, for B = 32."
+        )
         if hint:
             return hint
     return None
@@ -241,17 +269,24 @@ def weight(hard, easy, tau):
     """How many times as hard one negative is pushed as another."""
     difference = hard - easy
     mistakes = {
-        "The weights are not proportional to the cosines, but to *exponentials* of cosine over τ.": hard / easy,
+        "The weights are not proportional to the cosines, but to *exponentials* of cosine over τ.": hard
+        / easy,
         "τ is missing: the exponent is the difference *divided by τ*.": exp(difference),
-        "Divide by τ; do not multiply: a small τ makes the hard one heavier.": exp(difference * tau),
-        "That is the easy one's weight in units of the hard one's: upside down.": exp(-difference / tau),
+        "Divide by τ; do not multiply: a small τ makes the hard one heavier.": exp(
+            difference * tau
+        ),
+        "That is the easy one's weight in units of the hard one's: upside down.": exp(
+            -difference / tau
+        ),
         "That is the logarithm of the answer.": difference / tau,
         "A quotient of exponentials is the exponential of a *difference*.": exp(hard / easy / tau),
         "And the other one? Divide by its exponential; Z cancels.": exp(hard / tau),
         "You divided by τ twice.": exp(difference / tau**2),
     }
     case = f"For hard = {hard}, easy = {easy} and τ = {tau} it gives {{value}}."
-    otherwise = f"{case} Each weight is e^{{cosine/τ}} / Z with the same Z. Divide one by the other."
+    otherwise = (
+        f"{case} Each weight is e^{{cosine/τ}} / Z with the same Z. Divide one by the other."
+    )
     return exp(difference / tau), mistakes, otherwise
 
 
@@ -277,7 +312,8 @@ def left_out(ids):
         ),
         "Your mask leaves the positives out as well: an anchor's own partner must stay.": same,
         "And the anchor itself: it is no candidate of its own.": same & ~itself & ~partner,
-        "The anchor itself must be out, and its own partner must stay in: it is the other way round.": same & ~itself,
+        "The anchor itself must be out, and its own partner must stay in: it is the other way round.": same
+        & ~itself,
         "Those are the anchors only. Texts 0 and 2 are the same: their copies are false negatives.": itself,
         "Inverted: True should mean *left out*.": ~right,
         "You put the two views of a text side by side. Rows: all of view 0, then all of view 1.": (
@@ -300,9 +336,14 @@ def first_loss(loss):
     mistakes = {
         "That is the number of candidates, 2B − 1. How many texts give that many?": exp(loss),
         "Those are the 2B vectors, two views of each text. How many texts?": exp(loss) + 1,
-        "Almost: 2B − 1 candidates, the anchor itself is not one. Add it before halving.": exp(loss) / 2,
-        "The anchor is missing among the candidates: add it, do not take one away.": (exp(loss) - 1) / 2,
-        "Natural logarithms: e to the loss, not 2 to the loss.": [2 ** (loss - 1), (2**loss + 1) / 2],
+        "Almost: 2B − 1 candidates, the anchor itself is not one. Add it before halving.": exp(loss)
+        / 2,
+        "The anchor is missing among the candidates: add it, do not take one away.": (exp(loss) - 1)
+        / 2,
+        "Natural logarithms: e to the loss, not 2 to the loss.": [
+            2 ** (loss - 1),
+            (2**loss + 1) / 2,
+        ],
     }
     case = f"For a batch of {right:.0f} the log begins at {loss:.2f}, yours says {{value}}."
     return right, mistakes, f"{case} Each of 2B − 1 has an equal share."

@@ -37,7 +37,9 @@ def token_loss(h, x, original):
         "Your softmax runs over dim=0, the positions. At each position the probabilities of all words sum to 1.": (
             -scores.log_softmax(0)[positions, original].mean()
         ),
-        "Only the numerator: without the sum over V, scores just grow.": -scores[positions, original].mean(),
+        "Only the numerator: without the sum over V, scores just grow.": -scores[
+            positions, original
+        ].mean(),
         "Your denominator has the words of this batch only: an in-batch contrast. MLM sums over all V words.": (
             cross_entropy(h @ x[original].T, positions)
         ),
@@ -76,7 +78,8 @@ def sequence_mean(terms, rows):
         "NaN: a text without a masked position has the mean 0/0. It says nothing; leave it out.": torch.nan,
         "That is the token mean: the text with four masks counts four times as much as the others.": terms.mean(),
         "The means of the texts are right; now their mean, not their sum.": means.sum(),
-        "You divide by all texts. Those without a masked position have no mean: leave them out.": means.sum() / 5,
+        "You divide by all texts. Those without a masked position have no mean: leave them out.": means.sum()
+        / 5,
         "You divide the sum of all terms by the number of texts: first the mean *within* each text.": [
             terms.sum() / 3,
             terms.sum() / 5,
@@ -105,14 +108,19 @@ def floor(counts):
     mistakes = {
         "The minus is missing: log p is below 0, an entropy is not.": -entropy,
         "That is in bits; the loss is in nats, with the natural logarithm.": entropy / log(2),
-        "That is log V, the loss of a model that does not even know the frequencies.": log(len(counts)),
+        "That is log V, the loss of a model that does not even know the frequencies.": log(
+            len(counts)
+        ),
         "That is the perplexity, exp of what was asked for.": entropy.exp(),
         "Each word of the *vocabulary* counts the same in your mean: weigh by p.": -p.log().mean(),
         "Divide the counts by their sum first: p is a share.": torch.special.entr(counts).sum(),
-        "That is the total over all words of the text; the loss is per word: weigh by p.": entropy * counts.sum(),
+        "That is the total over all words of the text; the loss is per word: weigh by p.": entropy
+        * counts.sum(),
         "That is the loss at the commonest word. Average over all, each as often as it occurs.": -p.max().log(),
     }
-    otherwise = f"For counts {counts.tolist()} expected {entropy:.4f}, got {{value}}: -sum of p log p."
+    otherwise = (
+        f"For counts {counts.tolist()} expected {entropy:.4f}, got {{value}}: -sum of p log p."
+    )
     return entropy, mistakes, otherwise
 
 
@@ -136,7 +144,9 @@ def never(p, epochs):
         ),
         "The two are exchanged: (dynamic, static).": (static, dynamic),
         "Dynamic: that is the share selected at least once. Asked: never.": first_is(1 - dynamic),
-        "Dynamic: p to the power of E is the share selected in *every* epoch. Asked: in none.": first_is(p**epochs),
+        "Dynamic: p to the power of E is the share selected in *every* epoch. Asked: in none.": first_is(
+            p**epochs
+        ),
         "Dynamic: probabilities of independent draws multiply; adding them up goes below 0 for many epochs.": (
             first_is(1 - epochs * p, max(0, 1 - epochs * p))
         ),
@@ -144,7 +154,9 @@ def never(p, epochs):
             dynamic,
             dynamic,
         ),
-        "Dynamic is right. Static: what was not selected in epoch 1 is never selected.": first_is(dynamic),
+        "Dynamic is right. Static: what was not selected in epoch 1 is never selected.": first_is(
+            dynamic
+        ),
     }
     otherwise = "Dynamic: not selected in the first epoch, *and* not in the second, *and* so on: what is the product?"
     return (dynamic, static), mistakes, otherwise

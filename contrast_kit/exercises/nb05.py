@@ -5,7 +5,13 @@ from torch.nn.functional import cosine_similarity, cross_entropy, normalize
 
 import contrast_kit as ck
 from contrast_kit.exercises._frame import table
-from contrast_kit.exercises._table import LOG_OF_MEAN, MEAN_OF_P, OVER_THE_BATCH, TAKE_NOTHING_OUT, vectors
+from contrast_kit.exercises._table import (
+    LOG_OF_MEAN,
+    MEAN_OF_P,
+    OVER_THE_BATCH,
+    TAKE_NOTHING_OUT,
+    vectors,
+)
 
 
 @table(
@@ -17,13 +23,19 @@ def hidden_share(p_m, p_c):
     """The share of all tokens that the complementary mask hides."""
     mistakes = {
         "p_c is conditional: it is the rate among the tokens *not* selected in T0, not among all.": p_c,
-        "That is the share hidden in both, were the masks independent. T1 draws from the 1 - p_m left free.": p_c * p_m,
-        "Probabilities of 'free in T0' and 'selected there' multiply; they are not subtracted.": p_c - p_m,
+        "That is the share hidden in both, were the masks independent. T1 draws from the 1 - p_m left free.": p_c
+        * p_m,
+        "Probabilities of 'free in T0' and 'selected there' multiply; they are not subtracted.": p_c
+        - p_m,
         "That is what the two copies hide together. Asked: T1 alone.": p_m + p_c * (1 - p_m),
         "That is the share that *neither* copy hides. Asked: what T1 hides.": (1 - p_m) * (1 - p_c),
     }
     case = f"At ({p_m}, {p_c}) it gives {{value}}."
-    return p_c * (1 - p_m), mistakes, f"{case} Which tokens may T1 select at all? With which probability each?"
+    return (
+        p_c * (1 - p_m),
+        mistakes,
+        f"{case} Which tokens may T1 select at all? With which probability each?",
+    )
 
 
 @table(
@@ -43,7 +55,9 @@ def info_nce(h0, h1, tau):
     mistakes = {
         f"Your loss is inf: the right column of some row was taken out. {TAKE_NOTHING_OUT}": torch.inf,
         "Rows and columns are exchanged: the anchor is T0, the candidates are T1.": back,
-        "sim is the *cosine* (eq. 8): divide each vector by its length first.": cross_entropy(h0 @ h1.T / tau, own),
+        "sim is the *cosine* (eq. 8): divide each vector by its length first.": cross_entropy(
+            h0 @ h1.T / tau, own
+        ),
         "Divide by tau; do not multiply.": cross_entropy(cosines * tau, own),
         "You divide by tau twice.": cross_entropy(cosines / tau**2, own),
         "tau is missing.": cross_entropy(cosines, own),
@@ -77,10 +91,16 @@ def simsiam(z0, h0, z1, h1):
     straight = cosine_similarity(z0, h0) + cosine_similarity(z1, h1)
     mistakes = {
         "The sign in the exponent: closer must mean a *smaller* loss.": (crossed / 2).exp().mean(),
-        "The 1/2 in the exponent is missing: it averages the two directions.": (-crossed).exp().mean(),
-        "First exp for each sentence, then the mean: eq. 9 has the sum outside.": (-crossed.mean() / 2).exp(),
+        "The 1/2 in the exponent is missing: it averages the two directions.": (-crossed)
+        .exp()
+        .mean(),
+        "First exp for each sentence, then the mean: eq. 9 has the sum outside.": (
+            -crossed.mean() / 2
+        ).exp(),
         "That is SimSiam's own loss; CMLM wraps it in an exponential.": -crossed.mean() / 2,
-        "Each prediction points at the *other* copy: z0 with h1, z1 with h0.": (-straight / 2).exp().mean(),
+        "Each prediction points at the *other* copy: z0 with h1, z1 with h0.": (-straight / 2)
+        .exp()
+        .mean(),
         "Only one direction; eq. 9 takes both.": [(-towards).exp().mean(), (-back).exp().mean()],
     }
     otherwise = "Two cosines per sentence, half their sum, exp of minus that, mean over sentences."

@@ -8,7 +8,9 @@ from contrast_kit.exercises._frame import table
 from contrast_kit.exercises._table import draw, shape_of
 
 ORIGINAL = torch.arange(8) % 5
-CORRUPTED = torch.where(torch.arange(8) % 2 == 0, ORIGINAL, (ORIGINAL + 2) % 5)  # every second word is replaced
+CORRUPTED = torch.where(
+    torch.arange(8) % 2 == 0, ORIGINAL, (ORIGINAL + 2) % 5
+)  # every second word is replaced
 SCORES = draw(8, 5)
 COPYING = 1.5 * draw(8, seed=1)
 
@@ -30,7 +32,10 @@ def labels(corrupted, original, selected):
     right = corrupted == original
 
     def no_labels(value):
-        return shape_of(value) == [1, 6] and not set(torch.as_tensor(value).flatten().tolist()) <= {0, 1}
+        return shape_of(value) == [1, 6] and not set(torch.as_tensor(value).flatten().tolist()) <= {
+            0,
+            1,
+        }
 
     mistakes = {
         "That is 'was not masked'. Where the sample *is* the original, y = 1 too (eq. 2).": ~selected,
@@ -59,14 +64,20 @@ def p_lm(logits, copying, corrupted):
 
     mistakes = {
         "That is the softmax alone. Where is copying?": q,
-        "The rows sum to more than one: correcting happens with probability p_copy(0) only.": p1 * here + q,
-        "The indicator is missing: p_copy(1) goes to the *one* word that stands there.": p1 + (1 - p1) * q,
+        "The rows sum to more than one: correcting happens with probability p_copy(0) only.": p1
+        * here
+        + q,
+        "The indicator is missing: p_copy(1) goes to the *one* word that stands there.": p1
+        + (1 - p1) * q,
         "The polarity: p_copy(1) = sigmoid(w·h) is for copying.": (1 - p1) * here + p1 * q,
-        "Those are scores; eq. p_LM has their softmax over the vocabulary.": p1 * here + (1 - p1) * logits,
+        "Those are scores; eq. p_LM has their softmax over the vocabulary.": p1 * here
+        + (1 - p1) * logits,
         "Only the second term; add p_copy(1) at the word that stands there.": (1 - p1) * q,
         "Not all rows sum to 1. Copying and correcting share one unit: who gets which part of it?": sums_to_another,
     }
-    otherwise = "Each row sums to 1, as it should. Is each position's p_copy the sigmoid of its own score?"
+    otherwise = (
+        "Each row sums to 1, as it should. Is each position's p_copy the sigmoid of its own score?"
+    )
     return p1 * here + (1 - p1) * q, mistakes, otherwise
 
 
@@ -86,14 +97,26 @@ def corrective_lm(logits, copying, corrupted, original):
     q = logits.softmax(-1).gather(1, original[:, None])[:, 0]  # [N, V] → [N]
     mistakes = {
         "That is plain cross-entropy, table 3's 'CLM w/o. Copy'. Add the copy mechanism.": -q.log().mean(),
-        "That is the released code's loss. The paper has the log *of* the mixture.": -((1 - p1) * q.log()).mean(),
-        "The indicator is missing: copying helps only where the input is right.": -(p1 + (1 - p1) * q).log().mean(),
+        "That is the released code's loss. The paper has the log *of* the mixture.": -(
+            (1 - p1) * q.log()
+        ).mean(),
+        "The indicator is missing: copying helps only where the input is right.": -(
+            p1 + (1 - p1) * q
+        )
+        .log()
+        .mean(),
         "p_copy(0) is missing before the softmax.": -(same * p1 + q).log().mean(),
-        "The polarity: p_copy(1) = sigmoid(w·h) is for copying.": -(same * (1 - p1) + p1 * q).log().mean(),
+        "The polarity: p_copy(1) = sigmoid(w·h) is for copying.": -(same * (1 - p1) + p1 * q)
+        .log()
+        .mean(),
         "The sign: a loss is *minus* the log.": -right,
         "A mean over positions here, not a sum.": right * len(logits),
     }
-    return right, mistakes, "Take p_LM at the original word of each row, then minus the mean of its logarithm."
+    return (
+        right,
+        mistakes,
+        "Take p_LM at the original word of each row, then minus the mean of its logarithm.",
+    )
 
 
 @table(

@@ -64,9 +64,12 @@ def sup_con(x, labels, tau):
     p = over_positives(log_p(scores, others).exp(), labels)
     mistakes = {
         "NaN: the text that is alone in its class has 0 positives, and you divide by them.": torch.nan,
-        "That is the sum, eq. 3 as printed. Asked for is the mean over anchors with a positive.": right * len(p),
+        "That is the sum, eq. 3 as printed. Asked for is the mean over anchors with a positive.": right
+        * len(p),
         "You divide by N: count only the anchors that have a positive.": right * len(p) / len(x),
-        "Φ is l2-normalised: divide each vector by its length first.": eq_3(log_p(x @ x.T / tau, others)),
+        "Φ is l2-normalised: divide each vector by its length first.": eq_3(
+            log_p(x @ x.T / tau, others)
+        ),
         "Divide by tau; do not multiply.": eq_3(log_p(cosines * tau, others)),
         "tau is missing.": eq_3(log_p(cosines, others)),
         "You divide by tau twice.": eq_3(log_p(scores / tau, others)),
@@ -100,10 +103,14 @@ def lam(λ, N):
     """Which λ gives, with the sum, the direction that λ gives with the mean."""
     mistakes = {
         "The sum is N times the mean, so the same λ gives the contrast N times the weight.": λ,
-        "That is the other way round: from the λ of the *sum* to that of the mean.": λ * N / (λ * N + 1 - λ),
+        "That is the other way round: from the λ of the *sum* to that of the mean.": λ
+        * N
+        / (λ * N + 1 - λ),
         "λ/N makes the contrast right, but CE then has 1 - λ/N, no longer 1 - λ.": λ / N,
         "That is not a weight between 0 and 1, and the sum needs a *smaller* one.": λ * N,
-        "That is the ratio of the two weights; which λ' has λ'/(1 - λ') equal to it?": λ / N / (1 - λ + 1e-12),
+        "That is the ratio of the two weights; which λ' has λ'/(1 - λ') equal to it?": λ
+        / N
+        / (1 - λ + 1e-12),
     }
     otherwise = "The ratio of the weights must agree: λ'·N / (1 - λ') = λ / (1 - λ). Solve for λ'."
     return λ / (λ + N * (1 - λ)), mistakes, otherwise
@@ -121,9 +128,14 @@ def wrong_pairs(q):
         "That is the share of wrong *labels*. A pair has two.": q,
         "Where both are flipped, the two are of one class again: those are not wrong pairs.": 2 * q,
         "Either of the two may be the flipped one.": q * (1 - q),
-        "That is 'at least one is flipped'. If both are, the pair is right again.": 1 - (1 - q) ** 2,
+        "That is 'at least one is flipped'. If both are, the pair is right again.": 1
+        - (1 - q) ** 2,
         "That is 'both are flipped', and then the two are of one class again.": q**2,
         "That is 'neither is flipped': a share of the right pairs.": (1 - q) ** 2,
         "That is the share of *right* pairs.": 1 - right,
     }
-    return right, mistakes, "A pair is wrong where exactly one of the two labels was flipped. How likely is that?"
+    return (
+        right,
+        mistakes,
+        "A pair is wrong where exactly one of the two labels was flipped. How likely is that?",
+    )

@@ -36,17 +36,24 @@ def sensitivity(clean, noisy):
         ],
         "That is the unit alone.": apart(u, u),
         "Upside down: the unit stands below.": 1 / right,
-        "u has length 1: divide each vector by its length first.": moved(clean, noisy) / apart(clean, clean),
+        "u has length 1: divide each vector by its length first.": moved(clean, noisy)
+        / apart(clean, clean),
         "*Squared* distances, above and below.": moved(u, v, 1) / apart(u, u, 1),
-        "In your unit each text is compared with itself too, at a distance of 0: i ≠ j.": right * n / (n - 1),
-        "The unit is the distance between *clean* texts; yours have the noise.": moved(u, v) / apart(v, v),
-        "The unit is the distance between *clean* texts; one of yours has noise.": moved(u, v) / apart(u, v),
+        "In your unit each text is compared with itself too, at a distance of 0: i ≠ j.": right
+        * n
+        / (n - 1),
+        "The unit is the distance between *clean* texts; yours have the noise.": moved(u, v)
+        / apart(v, v),
+        "The unit is the distance between *clean* texts; one of yours has noise.": moved(u, v)
+        / apart(u, v),
         "That is a quotient of cosines. A cosine of 1 is a distance of 0: 1 − cosine, above and below.": (
             (2 - moved(u, v)) / (2 - apart(u, u))
         ),
         "Means, not sums: there are N texts, and N(N − 1) pairs.": right / (n - 1),
     }
-    otherwise = "What is the mean over, above the line and below it? Which pairs are of different texts?"
+    otherwise = (
+        "What is the mean over, above the line and below it? Which pairs are of different texts?"
+    )
     return right, mistakes, otherwise
 
 
@@ -82,8 +89,13 @@ def denominator(n, Q):
         "These are the negatives. The positive stands in the denominator too.": right - 1,
         "That is one view's vectors (as in CMLM). CAPT takes both views' negatives.": n + Q,
         "That is one view's negatives. CAPT takes both views', and the positive.": n - 1 + Q,
-        "Without the queue. Its vectors are further negatives, in addition to the batch's.": 2 * n - 1,
-        "The queue is *added* to the batch's own negatives; it does not replace them.": [Q, Q + 1, max(2 * n - 1, Q)],
+        "Without the queue. Its vectors are further negatives, in addition to the batch's.": 2 * n
+        - 1,
+        "The queue is *added* to the batch's own negatives; it does not replace them.": [
+            Q,
+            Q + 1,
+            max(2 * n - 1, Q),
+        ],
         "That counts both directions; each anchor has its own denominator.": 4 * n - 2 + Q,
     }
     case = f"For {n} texts and a queue of {Q} it gives {{value}}."
@@ -117,13 +129,17 @@ def gradient(s, s_hat, i, tau):
         "The factor 1/τ is missing.": right * tau,
         "You divide by τ twice.": right / tau,
         "The sign: eq. 5 is the gradient of the loss; the force on s_i is minus that.": -right,
-        "The −Z in the last bracket is missing: it is what pulls towards ŝ_i.": right + s_hat[i] / tau,
-        "The anchor itself stands among your candidates: j ≠ i for s_j.": form(torch.cat([s_hat, s])),
+        "The −Z in the last bracket is missing: it is what pulls towards ŝ_i.": right
+        + s_hat[i] / tau,
+        "The anchor itself stands among your candidates: j ≠ i for s_j.": form(
+            torch.cat([s_hat, s])
+        ),
         "Only ŝ_j: the other originals s_j, j ≠ i, are negatives too.": form(s_hat),
         "The positive belongs to Z as well: the sum over ŝ_j in Z has all j.": (
             form(torch.cat([s_hat[others], s[others]]))
         ),
-        "Divide by Z: without it the weights do not sum to 1.": right * (candidates @ s[i] / tau).exp().sum(),
+        "Divide by Z: without it the weights do not sum to 1.": right
+        * (candidates @ s[i] / tau).exp().sum(),
         "This is taken through the ℓ2 norm. Eq. 5 is the gradient before it: s_i as a free vector.": (
             through_norm(right)
         ),
@@ -147,7 +163,9 @@ def push(queue, new, capacity):
     case = f"For {queue} with {new} coming in and room for {capacity}"
     mistakes = {
         "Return a list, the oldest first.": lambda value: not isinstance(value, list | tuple),
-        f"{case} you keep more: the oldest must leave once the capacity is reached.": tuple(queue + new),
+        f"{case} you keep more: the oldest must leave once the capacity is reached.": tuple(
+            queue + new
+        ),
         f"{case} you keep the oldest and turn the newest away: it is the other way round.": (
             tuple((queue + new)[:capacity])
         ),
@@ -155,6 +173,8 @@ def push(queue, new, capacity):
             tuple((new + queue)[:capacity]),
             tuple(right[::-1]),
         ],
-        f"{case} you empty the queue at every step: the older ones stay while there is room.": tuple(new[-capacity:]),
+        f"{case} you empty the queue at every step: the older ones stay while there is room.": tuple(
+            new[-capacity:]
+        ),
     }
     return right, mistakes, f"{case} the queue should be {right}, not {{value}}."

@@ -15,7 +15,10 @@ def _classes(*counts):
     "10.majority",
     "A classifier that has learnt nothing but which label is common. Beat this first.",
     # In neither is the commonest the median; in the first the rows of both together have another commonest.
-    cases=[(_classes(8, 3, 7, 2), _classes(3, 9, 6, 2)), (_classes(6, 5, 0, 9), _classes(4, 3, 1, 2))],
+    cases=[
+        (_classes(8, 3, 7, 2), _classes(3, 9, 6, 2)),
+        (_classes(6, 5, 0, 9), _classes(4, 3, 1, 2)),
+    ],
 )
 def majority(train, test):
     """The accuracy on the test labels of always saying the commonest training label."""
@@ -29,14 +32,18 @@ def majority(train, test):
     label = common(train)
     right = share(label)
     mistakes = {
-        "You took the commonest label of the *test* rows; nobody may look there.": share(common(test)),
+        "You took the commonest label of the *test* rows; nobody may look there.": share(
+            common(test)
+        ),
         "That is how often the label is right on the training rows. How often is it on the test rows?": (
             share(label, train)
         ),
         "You counted train and test together; nobody may look at the test rows.": (
             share(common(np.append(train, test)))
         ),
-        "That is the *median* of the class numbers, which have no order. Count them.": share(np.median(train)),
+        "That is the *median* of the class numbers, which have no order. Count them.": share(
+            np.median(train)
+        ),
         "That is the largest class number. Which label is commonest?": share(train.max()),
         "One over the number of classes is guessing at random; the majority can do better, or worse.": (
             1 / len(set(train))
@@ -63,13 +70,19 @@ def top(validation, test, k):
     order = np.argsort(validation)
     best = test[order[-k:]]
     mistakes = {
-        "You picked by *test*. A protocol that picks by test scores reports its luck.": np.sort(test)[-k:].mean(),
+        "You picked by *test*. A protocol that picks by test scores reports its luck.": np.sort(
+            test
+        )[-k:].mean(),
         "You picked the worst by validation: argsort sorts upwards.": test[order[:k]].mean(),
         "That is the mean of all runs.": test.mean(),
-        "Pick by validation, but report the *test* score of those runs.": np.sort(validation)[-k:].mean(),
+        "Pick by validation, but report the *test* score of those runs.": np.sort(validation)[
+            -k:
+        ].mean(),
         "The first k runs are not the best k.": test[:k].mean(),
         "That is the single best run; the protocol keeps k of them.": test[order[-1]],
-        "For k = 2 it gives what k = 3 gives: where does your function use k?": test[order[-3:]].mean(),
+        "For k = 2 it gives what k = 3 gives: where does your function use k?": test[
+            order[-3:]
+        ].mean(),
         "That is the median of the k; return their mean.": np.median(best),
         "That is the sum of the k; return their mean.": best.sum(),
     }
@@ -80,7 +93,11 @@ def top(validation, test, k):
 def _runs(draws, seeds):
     """Scores [draw, seed] that differ more between draws than between the seeds on one."""
     noise = np.random.default_rng(0)
-    return 0.6 + 0.05 * noise.standard_normal((draws, 1)) + 0.01 * noise.standard_normal((draws, seeds))
+    return (
+        0.6
+        + 0.05 * noise.standard_normal((draws, 1))
+        + 0.01 * noise.standard_normal((draws, seeds))
+    )
 
 
 @table(
@@ -115,10 +132,13 @@ def half_width(runs):
         "1.96 belongs to very many observations. With five, Student's t is larger: how many degrees of freedom?": (
             1.96 * error
         ),
-        "With few observations the deviation takes n - 1: std(ddof=1).": right * (1 - 1 / draws) ** 0.5,
-        "Divide by √5: this is the interval of the *mean*, not of one draw.": quantile(draws) * spread,
+        "With few observations the deviation takes n - 1: std(ddof=1).": right
+        * (1 - 1 / draws) ** 0.5,
+        "Divide by √5: this is the interval of the *mean*, not of one draw.": quantile(draws)
+        * spread,
         "That is the standard error; the interval is wider, by a quantile of Student's t.": error,
-        "5 % outside, on both sides together: that leaves 2.5 % at each end.": quantile(draws, 0.95) * error,
+        "5 % outside, on both sides together: that leaves 2.5 % at each end.": quantile(draws, 0.95)
+        * error,
         "The mean of the draws has used up one degree of freedom.": quantile(draws + 1) * error,
         "The deviation is that of five means, so its degrees of freedom are those of five.": (
             quantile(runs.size) * error
@@ -164,7 +184,10 @@ def paired(a, b):
             np.abs(differences).std(ddof=1) / n**0.5
         ),
         "Over n draws the deviation of the mean shrinks with √n, not with n.": spread / n,
-        "That is half of the 95 % interval; the standard error comes before Student's t.": t.ppf(0.975, n - 1) * right,
+        "That is half of the 95 % interval; the standard error comes before Student's t.": t.ppf(
+            0.975, n - 1
+        )
+        * right,
     }
     return right, mistakes, "Differences draw by draw, their deviation, over √n."
 
@@ -188,16 +211,23 @@ def luck(k, n):
     right = _at_least(k, n)
     more = _at_least(k + 1, n)
     mistakes = {
-        "That is the probability of *exactly* k. More of them would surprise you, too: add those.": _exactly(k, n),
+        "That is the probability of *exactly* k. More of them would surprise you, too: add those.": _exactly(
+            k, n
+        ),
         "That is *more* than k, without k itself. (With scipy: binom.sf(k - 1, n, 0.05).)": more,
         "That is the probability of *fewer* than k: one minus the right answer.": 1 - right,
         "That is the probability of *at most* k. How probable are k or more?": 1 - more,
         "That is at least *one*, whatever k is. Where does your function use k?": _at_least(1, n),
         "That is how many to *expect*. How probable are k of them, or more?": 0.05 * n,
         "That is for k intervals that you named beforehand. Any k of the n will do.": 0.05**k,
-        "And the other n − k? Each of them holds zero, with probability 0.95.": comb(n, k) * 0.05**k,
-        "A 95 % interval *holds* the truth in 95 of 100 cases. It misses it in 5.": _at_least(k, n, 0.95),
-        "Zero may lie to the left of the interval or to the right: 2.5 % each.": _at_least(k, n, 0.025),
+        "And the other n − k? Each of them holds zero, with probability 0.95.": comb(n, k)
+        * 0.05**k,
+        "A 95 % interval *holds* the truth in 95 of 100 cases. It misses it in 5.": _at_least(
+            k, n, 0.95
+        ),
+        "Zero may lie to the left of the interval or to the right: 2.5 % each.": _at_least(
+            k, n, 0.025
+        ),
     }
     case = f"For k = {k} and n = {n} it gives {{value}}. Each interval excludes zero with probability 0.05."
     return right, mistakes, f"{case} Add up k of them, k + 1 of them, and so on."

@@ -24,11 +24,18 @@ def negatives(batch, accumulate, processes):
         "One of the candidates is the positive.": batch,
         "Accumulated batches never meet: each contrast sees its own batch only.": accumulated - 1,
         "Accumulated batches never meet, and one of the candidates is the positive.": accumulated,
-        "The processes gather their vectors: an anchor meets those of the others, too.": batch // processes - 1,
+        "The processes gather their vectors: an anchor meets those of the others, too.": batch
+        // processes
+        - 1,
         "The processes share the batch; it does not grow with them.": batch * processes - 1,
-        "Accumulated batches never meet, and the processes share one batch.": accumulated * processes - 1,
-        "Accumulated batches never meet; processes that share one do, as they gather.": accumulated // processes - 1,
-        "That is the symmetric form (NT-Xent). InfoNCE has the candidates of one view only.": 2 * (batch - 1),
+        "Accumulated batches never meet, and the processes share one batch.": accumulated
+        * processes
+        - 1,
+        "Accumulated batches never meet; processes that share one do, as they gather.": accumulated
+        // processes
+        - 1,
+        "That is the symmetric form (NT-Xent). InfoNCE has the candidates of one view only.": 2
+        * (batch - 1),
         "Those are NT-Xent's candidates, of both views and with the positive.": 2 * batch - 1,
     }
     case = f"For batches of {batch}, {accumulate} accumulated, on {processes} processes you say {{value}}."
@@ -54,8 +61,12 @@ class _Watched(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if not torch.is_grad_enabled():
             return self.net(x)
-        graph = _Graph()  # what is kept for the backward pass holds it, and lets it go when that is done
-        with torch.autograd.graph.saved_tensors_hooks(lambda kept: (graph, kept.detach()), lambda pair: pair[1]):
+        graph = (
+            _Graph()
+        )  # what is kept for the backward pass holds it, and lets it go when that is done
+        with torch.autograd.graph.saved_tensors_hooks(
+            lambda kept: (graph, kept.detach()), lambda pair: pair[1]
+        ):
             v = self.net(x)
         self.alive[graph] = len(x)
         self.longest_call = max(self.longest_call, len(x))
@@ -94,7 +105,8 @@ def cached(answer):
         return "No gradient has reached the encoder's parameters: chunk by chunk, encode(chunk).backward(…)."
     if encode.longest_call > size:
         return (
-            f"The encoder had a graph of {encode.longest_call} rows: make the vectors of step 1 under torch.no_grad()."
+            f"The encoder had a graph of {encode.longest_call} rows: make the vectors of step 1 "
+            "under torch.no_grad()."
         )
     if encode.most_alive > size:
         return (
@@ -123,7 +135,10 @@ def smallest_tau(largest):
     """Where e^(1/τ) reaches the largest number of a format."""
     mistakes = {
         "That is the largest exponent, 1/τ. And τ?": math.log(largest),
-        "The exponential is that of e: take the natural logarithm.": [1 / math.log10(largest), 1 / math.log2(largest)],
+        "The exponential is that of e: take the natural logarithm.": [
+            1 / math.log10(largest),
+            1 / math.log2(largest),
+        ],
         "The exponential stands between: e^(1/τ) = largest.": 1 / largest,
     }
     case = f"For a largest number of {largest:.5g} it gives {{value}}. The largest cosine is 1:"
@@ -172,7 +187,9 @@ PIECES = [torch.tensor([0.1, -0.4]), torch.tensor([1.2, 0.3, -2.0]), torch.tenso
     shape="Return one number, the logarithm of one sum; yours has shape {shape}.",
     further={
         "Right for small scores, but for larger ones it gives {value}. e^480 is infinite: subtract the largest score "
-        "so far first, and rescale the old sum when a larger maximum comes.": ([400 * piece for piece in PIECES],),
+        "so far first, and rescale the old sum when a larger maximum comes.": (
+            [400 * piece for piece in PIECES],
+        ),
         "Right, but not for scores near -800, where e^s is 0: what is the largest score before the first piece?": (
             [piece - 800 for piece in PIECES],
         ),
@@ -189,7 +206,9 @@ def in_pieces(pieces):
         "Logarithms of sums do not add up: add the sums.": of_each.sum(),
         "The logarithm of the sum is asked for.": right.exp(),
         "Not a mean over pieces: one sum over all.": of_each.mean(),
-        "A larger maximum came: multiply the old sum, which is relative to the old one.": _running(pieces, 0),
+        "A larger maximum came: multiply the old sum, which is relative to the old one.": _running(
+            pieces, 0
+        ),
         "A larger maximum came, and the old sum grew: relative to a larger number it is *smaller*.": (
             _running(pieces, 1)
         ),

@@ -19,16 +19,27 @@ def vqa_accuracy(n):
     """The mean over the ten leave-one-out subsets of min(n / 3, 1)."""
     right = (n * min((n - 1) / 3, 1) + (10 - n) * min(n / 3, 1)) / 10
     mistakes = {
-        "That is min(n/3, 1) among all ten. Leave each person out in turn and average.": min(n / 3, 1),
-        "Only n of the ten subsets lack one of the n; the others hold all n.": min(max(n - 1, 0) / 3, 1),
+        "That is min(n/3, 1) among all ten. Leave each person out in turn and average.": min(
+            n / 3, 1
+        ),
+        "Only n of the ten subsets lack one of the n; the others hold all n.": min(
+            max(n - 1, 0) / 3, 1
+        ),
         "All or nothing: fewer than three count for something, too.": float(n >= 3),
         "That is the majority. VQA's accuracy is soft: three others are enough.": float(n > 5),
         "That is the share of the people; three others are enough for full marks.": n / 10,
         "A mean over the ten subsets: divide by 10.": 10 * right,
-        "In each subset at most 1: the minimum is taken before the mean.": (n * (n - 1) + (10 - n) * n) / 30,
+        "In each subset at most 1: the minimum is taken before the mean.": (
+            n * (n - 1) + (10 - n) * n
+        )
+        / 30,
     }
     case = f"For n = {n} it gives {{value}}."
-    return right, mistakes, f"{case} Leave out each of the ten: how many of the n are left, and how often?"
+    return (
+        right,
+        mistakes,
+        f"{case} Leave out each of the ten: how many of the n are left, and how often?",
+    )
 
 
 # Rows 0 and 1 show one picture, but it is not said that the second text is true of row 0 as well. The text of picture 3
@@ -47,11 +58,17 @@ def wrong_texts(image_id, true_of):
     other = image_id[:, None] != image_id[None, :]
     right = other & ~true_of.T
     mistakes = {
-        "true_of has the texts in its rows; you need the pictures there: transpose it.": other & ~true_of,
+        "true_of has the texts in its rows; you need the pictures there: transpose it.": other
+        & ~true_of,
         "The text of another picture may be true of this one as well: true_of says so.": other,
         "Rows 0 and 1 show one picture: its other text is not wrong, though true_of does not know it.": ~true_of.T,
-        "Rows 0 and 1 show one picture: its other text is not wrong.": ~torch.eye(4, dtype=torch.bool),
-        "That is the opposite: True where the text *may* be drawn as a wrong one.": [~right, true_of.T],
+        "Rows 0 and 1 show one picture: its other text is not wrong.": ~torch.eye(
+            4, dtype=torch.bool
+        ),
+        "That is the opposite: True where the text *may* be drawn as a wrong one.": [
+            ~right,
+            true_of.T,
+        ],
     }
     return right, mistakes, "Another picture's text, and not true of this picture."
 
@@ -59,7 +76,9 @@ def wrong_texts(image_id, true_of):
 @table(
     "13.soft_answers",
     "And no answer stands in the denominator of another.",
-    cases=[(draw(3, 4), torch.tensor([[1.0, 0.3, 0, 0], [0, 0.9, 0.6, 0], [0, 0, 0, 1.0]]).double())],
+    cases=[
+        (draw(3, 4), torch.tensor([[1.0, 0.3, 0, 0], [0, 0.9, 0.6, 0], [0, 0, 0, 1.0]]).double())
+    ],
     shape="Return one number, the mean over questions; yours has shape {shape}.",
     further={
         "Right, but for logits of 1000 and -1000 it gives {value}, not 1300: σ is 1 or 0 there, and the log of that is "
@@ -82,7 +101,9 @@ def soft_answers(logits, scores):
         "A softmax over one right answer; here each answer is its own yes or no.": (
             cross_entropy(logits, scores.argmax(1))
         ),
-        "A softmax makes answers compete; here each answer is its own yes or no.": cross_entropy(logits, scores),
+        "A softmax makes answers compete; here each answer is its own yes or no.": cross_entropy(
+            logits, scores
+        ),
         "The scores are targets between 0 and 1, not rounded up.": (
             binary_cross_entropy_with_logits(logits, scores.ceil()) * answers
         ),
@@ -91,7 +112,11 @@ def soft_answers(logits, scores):
             -(scores * logits.sigmoid().log()).sum(1).mean()
         ),
     }
-    return right, mistakes, "−Σ_a [s log σ(z) + (1 − s) log(1 − σ(z))], then the mean over questions."
+    return (
+        right,
+        mistakes,
+        "−Σ_a [s log σ(z) + (1 − s) log(1 − σ(z))], then the mean over questions.",
+    )
 
 
 YES = True
@@ -103,7 +128,10 @@ NO = False
     "With four pairs, guessing is consistent on one sentence of sixteen.",
     cases=[
         ([YES, YES, NO, YES, YES, YES], ["a", "b", "a", "b", "c", "a"]),
-        ([NO, YES, NO, YES, YES, NO, YES], ["x", "y", "x", "z", "y", "z", "y"]),  # two pairs of x are wrong
+        (
+            [NO, YES, NO, YES, YES, NO, YES],
+            ["x", "y", "x", "z", "y", "z", "y"],
+        ),  # two pairs of x are wrong
     ],
 )
 def consistency(right, sentences):
@@ -124,7 +152,9 @@ def consistency(right, sentences):
         ),
         "That is how many sentences are right; divide by the number of sentences.": consistent * n,
         "One right pair is not enough: all pairs of the sentence must be right.": share(any),
-        "That looks at the last pair of each sentence; all its pairs must be right.": share(lambda group: group[-1]),
+        "That looks at the last pair of each sentence; all its pairs must be right.": share(
+            lambda group: group[-1]
+        ),
         "That is the mean accuracy of a sentence; consistency is all or nothing.": share(mean),
         "That takes off one for each wrong pair; a sentence with two wrong pairs is one wrong sentence.": (
             1 - right.count(NO) / n

@@ -13,7 +13,9 @@ MOST_ROWS, MOST_MOMENTS, BINS = 600, 60, 40
 MOST_IN_A_PAGE = 24  # moments in a page without Python
 
 
-def measured(encoder: Any, pairs: Sequence[list[str]] | None, texts: list[str] | None) -> dict[str, Any]:
+def measured(
+    encoder: Any, pairs: Sequence[list[str]] | None, texts: list[str] | None
+) -> dict[str, Any]:
     """The cosines of similar and of random pairs, and the vectors of the texts, [N, D]. ValueError: one is NaN."""
     seen = {}
     if pairs is not None:
@@ -24,7 +26,9 @@ def measured(encoder: Any, pairs: Sequence[list[str]] | None, texts: list[str] |
     if texts is not None:
         seen["vectors"] = encoder.encode(texts).cpu()
         if not seen["vectors"].isfinite().all():
-            raise NotFiniteError("A vector holds NaN or infinity: the model has diverged; lower its lr.")
+            raise NotFiniteError(
+                "A vector holds NaN or infinity: the model has diverged; lower its lr."
+            )
     return seen
 
 
@@ -129,7 +133,9 @@ def on_sphere(vectors: np.ndarray, last: np.ndarray | None = None) -> Sphere:
     values, directions = np.linalg.eigh(x.T @ x)  # [D], [D, D], the smallest first
     if len(values) < 3:
         directions = np.pad(directions, ((0, 0), (3 - len(values), 0)))
-    points = x @ directions[:, -3:]  # [N, D] @ [D, 3] -> [N, 3]; the direction that holds most points to the front
+    points = (
+        x @ directions[:, -3:]
+    )  # [N, D] @ [D, 3] -> [N, 3]; the direction that holds most points to the front
     points = points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-12)
     if last is not None:
         points = ck.plots.align(points, last, center=False)

@@ -62,7 +62,9 @@ def exported(panel: Any) -> dict[str, Any]:
     Raises a ValueError for a panel that cannot answer without Python.
     """
     if not panel.stand_in:
-        raise ValueError(f"{type(panel).__name__} needs Python to answer, so a page can hold only its figure.")
+        raise ValueError(
+            f"{type(panel).__name__} needs Python to answer, so a page can hold only its figure."
+        )
     view = panel.view
     more = panel.page_state()
     state = {} if view is None else {name: getattr(view, name) for name in view.traits(sync=True)}
@@ -94,8 +96,13 @@ def stored(panel: Any) -> str:
 def fragment(given: dict[str, Any] | str, name: str, still: str = "") -> str:
     """The HTML that lets an exported panel live inside a page; `still` stands there where scripts are off."""
     given = json.loads(given) if isinstance(given, str) else given
-    parts = {part: _inside(*files) for part, files in zip(("picture", "numbers"), given["scripts"], strict=True)}
-    state = json.dumps({key: given[key] for key in ("state", "controls")}, ensure_ascii=False).replace("<", "\\u003c")
+    parts = {
+        part: _inside(*files)
+        for part, files in zip(("picture", "numbers"), given["scripts"], strict=True)
+    }
+    state = json.dumps(
+        {key: given[key] for key in ("state", "controls")}, ensure_ascii=False
+    ).replace("<", "\\u003c")
     defined = "\n".join(f"const {part} = (() => {{\n{text}\n}})();" for part, text in parts.items())
     start = f'alone(document.getElementById("{name}"), picture, numbers, {state});'
     script = f'(() => {{\n"use strict";\n{scripts("shared", "page")}\n{defined}\n{start}\n}})();'
@@ -141,7 +148,9 @@ def _control(widget):
     kind, *traits = CONTROLS[type(widget).__name__]
     made = {"label": widget.description, "kind": kind}
     if kind in ("stops", "choice"):
-        made["options"] = [list(each) if isinstance(each, tuple) else [each, each] for each in widget.options]
+        made["options"] = [
+            list(each) if isinstance(each, tuple) else [each, each] for each in widget.options
+        ]
     if kind == "range":
         made["digits"] = 2
     names = {"min": "low", "max": "high", "step": "step"}

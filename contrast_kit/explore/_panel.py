@@ -255,7 +255,9 @@ def slider(name: str, value: float, low: float, high: float, step: float = 0.01)
 def stepped_slider(name: str, values: Sequence[float], value: float, width: str = "340px") -> Any:
     """A slider that stops only at the given values, evenly spaced whatever their size."""
     options = [(f"{each:g}", each) for each in values]
-    return widgets().SelectionSlider(options=options, value=value, description=name, **_layout(width))
+    return widgets().SelectionSlider(
+        options=options, value=value, description=name, **_layout(width)
+    )
 
 
 def choice(name: str, options: Sequence[str], value: str, width: str = "260px") -> Any:
@@ -298,7 +300,9 @@ def maskable_in(tokenizer: Any, sentence: str, most: int) -> tuple[Tensor, Tenso
     if not words.any():
         raise ValueError("Type a sentence: there is no token yet that could be masked.")
     if ids.shape[1] > most:
-        raise ValueError(f"There is room for {most} tokens and this text has {ids.shape[1]}: take a sentence of it.")
+        raise ValueError(
+            f"There is room for {most} tokens and this text has {ids.shape[1]}: take a sentence of it."
+        )
     return ids, words
 
 

@@ -87,7 +87,10 @@ class EmbeddingMap(Panel):
             self.points = {name: array(points[name], "points") for name in vectors}
             self.at = {name: _fitted(value) for name, value in self.points.items()}
         else:
-            self.points = {name: ck.plots.project(value, **self.projection) for name, value in self.vectors.items()}
+            self.points = {
+                name: ck.plots.project(value, **self.projection)
+                for name, value in self.vectors.items()
+            }
             first = next(iter(self.points.values()))
             # The axes of a map may come out turned or mirrored: on the page all are aligned with the first.
             aligned = {name: ck.plots.align(value, first) for name, value in self.points.items()}
@@ -109,7 +112,9 @@ class EmbeddingMap(Panel):
             placed={},  # map -> [x, y]: where the typed sentence stands
             problem="",
         )
-        self._row = {text.strip(): i for i, text in reversed([*enumerate(self.texts)])}  # the first of equal ones
+        self._row = {
+            text.strip(): i for i, text in reversed([*enumerate(self.texts)])
+        }  # the first of equal ones
         self._searched, self._planes = "", {}
         self.assemble({}, traits=("chosen", "hovered", "query"))
 
@@ -124,7 +129,9 @@ class EmbeddingMap(Panel):
         A sentence of the map is looked up, any other is encoded. Raises a ValueError where neither is possible.
         """
         near = self._nearest(sentence.strip(), k or self.k)
-        return {name: [(self.texts[i], cosine) for i, cosine in rows] for name, rows in near.items()}
+        return {
+            name: [(self.texts[i], cosine) for i, cosine in rows] for name, rows in near.items()
+        }
 
     def place(self, sentence: str) -> dict[str, tuple[float, float]]:
         """Where a sentence stands on each map, both coordinates from -1 to 1.
@@ -136,7 +143,9 @@ class EmbeddingMap(Panel):
         places = {}
         for name, query in self._queries(sentence.strip()).items():
             if self._linear:
-                at = np.append(query.double().numpy(), 1.0) @ self._plane(name)  # [D + 1] @ [D + 1, 2] -> [2]
+                at = np.append(query.double().numpy(), 1.0) @ self._plane(
+                    name
+                )  # [D + 1] @ [D + 1, 2] -> [2]
             else:
                 best = (self.vectors[name] @ query).topk(min(self.k, len(self.texts)))
                 weights = (best.values.double() / WARMTH).softmax(dim=0).numpy()  # [k]
@@ -151,7 +160,9 @@ class EmbeddingMap(Panel):
                 self.vectors[name].double().numpy(),
                 self.at[name],
             )  # [N, D], [N, 2]
-            turn = np.linalg.lstsq(x - x.mean(axis=0), at - at.mean(axis=0), rcond=1e-8)[0]  # [D, 2]
+            turn = np.linalg.lstsq(x - x.mean(axis=0), at - at.mean(axis=0), rcond=1e-8)[
+                0
+            ]  # [D, 2]
             self._planes[name] = np.vstack([turn, at.mean(axis=0) - x.mean(axis=0) @ turn])
         return self._planes[name]
 
@@ -162,7 +173,9 @@ class EmbeddingMap(Panel):
         missing = [name for name in self.vectors if name not in self.encode]
         if missing:
             of = f" for {missing[0]!r}" if missing[0] else ""
-            raise ValueError(f"This sentence is not on the map: give encode={of}, such as the encoder, to place it.")
+            raise ValueError(
+                f"This sentence is not on the map: give encode={of}, such as the encoder, to place it."
+            )
         return {name: _unit(self.encode[name]([sentence]), 1)[0] for name in self.vectors}
 
     def _nearest(self, sentence, k):
@@ -235,7 +248,9 @@ def _narrow(vectors):
     """The vectors rotated onto as few axes as keep each within 0.01 of its place, and so all cosines within 0.0001."""
     u, s, _ = np.linalg.svd(vectors.double().numpy(), full_matrices=False)
     turned = u * s  # [N, D]: the same lengths and angles, the most important axes first
-    left = np.sqrt(np.cumsum(turned[:, ::-1] ** 2, axis=1))[:, ::-1].max(axis=0)  # what axes from here on hold, at most
+    left = np.sqrt(np.cumsum(turned[:, ::-1] ** 2, axis=1))[:, ::-1].max(
+        axis=0
+    )  # what axes from here on hold, at most
     return turned[:, : max(1, int((left > 0.01).sum()))]
 
 

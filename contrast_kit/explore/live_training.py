@@ -133,9 +133,13 @@ class LiveTraining(Panel):
     ):
         objectives = dict(objective) if isinstance(objective, Mapping) else {"": objective}
         if len({id(each.encoder) for each in objectives.values()}) < len(objectives):
-            raise ValueError("Each objective trains an encoder of its own: build one for each, with the same seed.")
+            raise ValueError(
+                "Each objective trains an encoder of its own: build one for each, with the same seed."
+            )
         if len(objectives) > 1 and settings.get("folder") is not None:
-            raise ValueError("Two runs never mix in one folder: leave folder= out, or watch one objective at a time.")
+            raise ValueError(
+                "Two runs never mix in one folder: leave folder= out, or watch one objective at a time."
+            )
         self.objectives, self.data, self.settings, self.every = (
             objectives,
             data,
@@ -171,7 +175,9 @@ class LiveTraining(Panel):
             facts=facts,  # what does not change
             now={},
             curves=[],  # of each run: column -> numbers
-            moment=self._film.moment(0, self._now),  # the last measurement: spheres and cosines of each run
+            moment=self._film.moment(
+                0, self._now
+            ),  # the last measurement: spheres and cosines of each run
             frames=[],  # all measurements of a run that is over
             pressed=["", 0],  # which button, and how often any was pressed
         )
@@ -326,7 +332,9 @@ class LiveTraining(Panel):
         """Send the page what it does not have yet: the state, and the losses so far."""
         runs = list(self.runs.values())
         rows = {name: self.runs[name].rows if name in self.runs else [] for name in self.objectives}
-        self.view.curves = [curve(rows[name], each.weights) for name, each in self.objectives.items()]
+        self.view.curves = [
+            curve(rows[name], each.weights) for name, each in self.objectives.items()
+        ]
         self.view.now = {
             "phase": self._phase,
             "step": min((run.steps for run in runs), default=0),
@@ -339,18 +347,28 @@ class LiveTraining(Panel):
         if self.problem:
             return f"<b>The run has ended</b>: {html.escape(self.problem)}"
         if self._phase == "ready":
-            return "<i>start</i> trains, <i>stop</i> ends it after the current step and keeps the run."
+            return (
+                "<i>start</i> trains, <i>stop</i> ends it after the current step and keeps the run."
+            )
         if self.running:
             return "It trains. The notebook stays free; the run so far is <code>panel.run</code>."
         end = "Stopped" if self._phase == "stopped" else "Done"
-        said = "; ".join(html.escape(f"{name} – {run!r}".removeprefix(" – ")) for name, run in self.runs.items())
-        kept = "Kept as <code>panel.run</code>" if len(self.runs) == 1 else "Kept in <code>panel.runs</code>"
+        said = "; ".join(
+            html.escape(f"{name} – {run!r}".removeprefix(" – ")) for name, run in self.runs.items()
+        )
+        kept = (
+            "Kept as <code>panel.run</code>"
+            if len(self.runs) == 1
+            else "Kept in <code>panel.runs</code>"
+        )
         return f"<b>{end}</b>: {said}. {kept}, with history and encoder."
 
     def page_state(self) -> dict[str, Any]:
         """A run that is over, as a film: the page plays it again. ValueError where there is none."""
         if self.running or not self._film.moments:
-            raise ValueError("There is no film of a run yet: train, wait for the end, then write the page.")
+            raise ValueError(
+                "There is no film of a run yet: train, wait for the end, then write the page."
+            )
         return {"frames": self._film.for_page(), "ended": self.words()}
 
     def figure(self) -> Any:

@@ -134,7 +134,9 @@ class LossPlayground(Panel):
         classes: Sequence[int] = (0, 0, 1),
     ):
         if len(angles) != 2 * len(classes):
-            raise ValueError(f"angles must hold two views of each of {len(classes)} texts, not {len(angles)} points.")
+            raise ValueError(
+                f"angles must hold two views of each of {len(classes)} texts, not {len(angles)} points."
+            )
         letters = "ABCDE"[: len(classes)]
         self.names = [f"{letter}{view}" for view in "₀₁" for letter in letters]
         self.classes = torch.tensor(classes)
@@ -179,7 +181,9 @@ class LossPlayground(Panel):
         path = [list(self.view.angles)]
         for _ in range(steps):
             path.append(self._moved_along(path[-1]))
-        self.view.path = path[:: max(1, steps // 30)]  # what the page plays, before it shows the end
+        self.view.path = path[
+            :: max(1, steps // 30)
+        ]  # what the page plays, before it shows the end
         return self.set(angles=path[-1])
 
     def again(self) -> Self:
@@ -202,7 +206,9 @@ class LossPlayground(Panel):
         seen = self.seen()
         self.view.seen = {
             "forces": seen.forces.tolist(),
-            "weights": [[None if math.isnan(p) else p for p in line] for line in seen.weights.tolist()],
+            "weights": [
+                [None if math.isnan(p) else p for p in line] for line in seen.weights.tolist()
+            ],
             "roles": seen.roles,
             "value": seen.value,
         }
@@ -225,7 +231,10 @@ class LossPlayground(Panel):
             share = push[hardest] / max(sum(push.values()), 1e-30)
             sentence += f"Of what pushes {names[i]}, {share:.0%} comes from {hardest}. "
         force = seen.forces.norm(dim=1)
-        return sentence + f"The strongest force, on {names[int(force.argmax())]}, is {force.max():.2f}."
+        return (
+            sentence
+            + f"The strongest force, on {names[int(force.argmax())]}, is {force.max():.2f}."
+        )
 
     def figure(self) -> Any:
         """The circle with its forces, and beside it each anchor's weights on its candidates."""
@@ -245,7 +254,9 @@ class LossPlayground(Panel):
             "forces": forces,
             "title": title,
         }
-        circle = ck.plots.circle(_points(self.view.angles), [name[0] for name in self.names], **look)
+        circle = ck.plots.circle(
+            _points(self.view.angles), [name[0] for name in self.names], **look
+        )
         weights = None if paired else seen.weights.nan_to_num(0)
         look = {"rows": self.names, "columns": self.names}
         look["title"] = "who pulls whom" if paired else "pair weights"

@@ -23,7 +23,9 @@ MASKERS = ("complementary", "two random masks", "two span masks")
 SPLITS = {"80/10/10": (0.8, 0.1, 0.1), "[MASK] only": (1.0, 0.0, 0.0)}
 MOST = 128
 """Tokens that the picture has room for."""
-SENTENCE = "The grandmother bought three red kites on Saturday, and she believes that they are dazzling."
+SENTENCE = (
+    "The grandmother bought three red kites on Saturday, and she believes that they are dazzling."
+)
 
 
 class MaskExplorer(Panel):
@@ -82,7 +84,10 @@ class MaskExplorer(Panel):
             self.again,
             "the next draw: other tokens at the same rates",
         )
-        controls = {name: getattr(self, name) for name in ("sentence", "p_m", "p_c", "masker", "split", "seed")}
+        controls = {
+            name: getattr(self, name)
+            for name in ("sentence", "p_m", "p_c", "masker", "split", "seed")
+        }
         rows = (
             row(self.p_m, self.p_c),
             row(self.masker, self.split, self.seed, again),
@@ -101,7 +106,9 @@ class MaskExplorer(Panel):
         options = dict(mask_id=self.tokenizer.mask_token_id, vocab_size=len(self.tokenizer))
         options["split"] = SPLITS[self.split.value]
         # Each view has its own stream, so that moving one slider leaves the other view alone.
-        first, second = (torch.Generator().manual_seed(2 * self.seed.value + view) for view in (0, 1))
+        first, second = (
+            torch.Generator().manual_seed(2 * self.seed.value + view) for view in (0, 1)
+        )
         draw = ck.masking.dynamic_random_mask
         if self.masker.value == "two span masks":
             draw = ck.masking.span_mask
@@ -196,7 +203,9 @@ def _exported(tokenizer):
     made["fixed"] = _never_masked(tokenizer)
     inside = json.loads(tokenizer.backend_tokenizer.to_str())
     kinds = [(inside[part] or {}).get("type") for part in ("model", "normalizer", "pre_tokenizer")]
-    if kinds == ["WordPiece", "BertNormalizer", "BertPreTokenizer"] and _usual(**inside["normalizer"]):
+    if kinds == ["WordPiece", "BertNormalizer", "BertPreTokenizer"] and _usual(
+        **inside["normalizer"]
+    ):
         made |= {
             "lowercase": inside["normalizer"]["lowercase"],
             "unknown": tokenizer.unk_token,

@@ -78,7 +78,9 @@ class Shelf(Panel):
         toys: Mapping[str, str] = TOYS,
     ):
         if len(answers) != objective.config.answers:
-            raise ValueError(f"Give the names of the {objective.config.answers} answers of the objective, in order.")
+            raise ValueError(
+                f"Give the names of the {objective.config.answers} answers of the objective, in order."
+            )
         from contrast_kit.data.scenes.shelf import PLACES
 
         self.objective, self.answers, self.pictures = (

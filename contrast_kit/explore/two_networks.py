@@ -63,7 +63,9 @@ class Worked(NamedTuple):
     rows: list[list[str]]
     hidden: list[bool]
     kinds: list[str]  # of `KINDS`
-    drawn: list[list[tuple[str, float]]]  # the small network's most probable words where it drew one, else none
+    drawn: list[
+        list[tuple[str, float]]
+    ]  # the small network's most probable words where it drew one, else none
     read: list[list[tuple[str, float]]]  # the large network's
     here: list[float]  # the large network's probability of the word in the corrupted sentence
     crop: list[str]
@@ -76,7 +78,9 @@ class Networks:
     def __init__(self, model: Any):
         if isinstance(model, ck.objectives.COCOLM):
             if model.copy_head is None or model.scl_head is not None:
-                raise ValueError("The panel shows a COCOLM with a copy head, and without a head of its own for SCL.")
+                raise ValueError(
+                    "The panel shows a COCOLM with a copy head, and without a head of its own for SCL."
+                )
             self.encoder, self.small, self.copy_head = (
                 model.encoder,
                 model.auxiliary,
@@ -162,7 +166,9 @@ class Networks:
         each = torch.arange(len(places))
         covered = ids.expand(len(places), -1).clone()  # [W, T]
         covered[each, places] = encoder.tokenizer.mask_token_id
-        states = encoder({"input_ids": covered, "attention_mask": torch.ones_like(covered)})  # [W, T, D]
+        states = encoder(
+            {"input_ids": covered, "attention_mask": torch.ones_like(covered)}
+        )  # [W, T, D]
         logits = encoder.mlm_logits(states[each, places])  # [W, D] -> [W, V]
         read = logits.new_zeros(len(ids), logits.shape[1])  # [T, V]
         read[places] = logits.softmax(-1)
@@ -180,7 +186,9 @@ class Networks:
 
 def _kinds(original, corrupted, corrected, hidden, words):
     kinds = []
-    for before, drawn, after, was_hidden, is_word in zip(original, corrupted, corrected, hidden, words, strict=True):
+    for before, drawn, after, was_hidden, is_word in zip(
+        original, corrupted, corrected, hidden, words, strict=True
+    ):
         if not is_word:
             kinds.append("special")
         elif drawn == before == after:
@@ -257,7 +265,9 @@ class TwoNetworks(Panel):
         self.seed = draw_number(seed)
         self.view = view_of(self.script, rows=list(ROWS), kinds=KINDS, seen={})
         again = button("draw again", self.again, "other words hidden, other words drawn")
-        controls = {name: getattr(self, name) for name in ("sentence", "p_m", "keep", "tau", "seed")}
+        controls = {
+            name: getattr(self, name) for name in ("sentence", "p_m", "keep", "tau", "seed")
+        }
         self.assemble(
             controls,
             self.sentence,
@@ -351,7 +361,9 @@ class TwoNetworks(Panel):
     def figure(self) -> Any:
         """The four rows as `plots.mask_heatmap` draws them, and the weights of the contrast below."""
         seen = self.worked()
-        kinds = [["special" if kind == "special" else "untouched" for kind in seen.kinds] for _ in ROWS]
+        kinds = [
+            ["special" if kind == "special" else "untouched" for kind in seen.kinds] for _ in ROWS
+        ]
         for i, (before, _, drawn, read) in enumerate(zip(*seen.rows, strict=True)):
             if seen.hidden[i]:
                 kinds[1][i] = "mask"

@@ -47,7 +47,9 @@ def nt_xent(a: Tensor, b: Tensor, queue: Tensor, tau: float | Tensor, ids: Tenso
         rows, queued = ids[: len(x)], ids[len(x) :]
         rest = self_log_sum_exp(x, tau, groups=rows)
     if len(queue):
-        rest = torch.logaddexp(rest, rows_log_sum_exp(x, queue.to(x), tau, groups=rows, others=queued))
+        rest = torch.logaddexp(
+            rest, rows_log_sum_exp(x, queue.to(x), tau, groups=rows, others=queued)
+        )
     own = (a * b).sum(dim=1) / tau  # [B, D] -> [B]
     return softplus(rest - own.repeat(2))
 
@@ -144,7 +146,9 @@ class _Unit(Function):
             gradient = torch.empty_like(u)
             for rows in pieces(u):
                 along = (upstream[rows] * u[rows]).sum(dim=1, keepdim=True)  # [R, 1]
-                torch.addcmul(upstream[rows], u[rows], along, value=-1, out=gradient[rows]).div_(norm[rows])
+                torch.addcmul(upstream[rows], u[rows], along, value=-1, out=gradient[rows]).div_(
+                    norm[rows]
+                )
             gradient = gradient.to(ctx.dtype)
         return first_derivative_only(gradient, u), None
 

@@ -22,10 +22,14 @@ class FixedPositions:
             count <= places,
             "More positions were chosen than the fixed capacity holds: use a larger share.",
         )
-        rank = torch.where(chosen, chosen.cumsum(0) - 1, places)  # [B*T], the row of each; the last is a bin
+        rank = torch.where(
+            chosen, chosen.cumsum(0) - 1, places
+        )  # [B*T], the row of each; the last is a bin
         numbers = torch.arange(len(chosen), device=rank.device)
         self.where = where  # [B, T] bool
-        self.index = rank.new_zeros(places + 1).scatter_(0, rank, numbers)[:-1]  # [M], places in the flattened view
+        self.index = rank.new_zeros(places + 1).scatter_(0, rank, numbers)[
+            :-1
+        ]  # [M], places in the flattened view
         self.counted = torch.arange(places, device=rank.device) < count  # [M] bool
 
     def rows(self, x: Tensor) -> Tensor:
@@ -70,6 +74,10 @@ def quick_mask(model: nn.Module, inputs: dict[str, Tensor]) -> Tensor:
     """
     mask = inputs["attention_mask"]
     kind, attention = model.config.model_type, model.config._attn_implementation
-    if mask.device.type == "cpu" or kind not in ("roberta", "bert", "electra") or attention == "eager":
+    if (
+        mask.device.type == "cpu"
+        or kind not in ("roberta", "bert", "electra")
+        or attention == "eager"
+    ):
         return mask
     return mask[:, None, None, :].bool()  # [B, 1, 1, T]

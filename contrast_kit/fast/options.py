@@ -47,12 +47,18 @@ def faster(
         2
     """
     if packing and (fixed_capacity or compiled):
-        raise ValueError("Packing gives every batch its own shape; a fixed capacity and a compiler need one: choose.")
+        raise ValueError(
+            "Packing gives every batch its own shape; a fixed capacity and a compiler need one: choose."
+        )
     if fixed_capacity is not None and not 0 < fixed_capacity <= 1:
-        raise ValueError(f"fixed_capacity is the share of positions that are masked, in (0, 1], not {fixed_capacity}.")
+        raise ValueError(
+            f"fixed_capacity is the share of positions that are masked, in (0, 1], not {fixed_capacity}."
+        )
     encoders = [part for part in objective.modules() if hasattr(part, "use_packing")]
     if not encoders:
-        raise ValueError("Only encoders of texts compute in other ways: words and regions are padded separately.")
+        raise ValueError(
+            "Only encoders of texts compute in other ways: words and regions are padded separately."
+        )
     for encoder in encoders:
         encoder.use_packing(packing)
         if fixed_capacity is not None:

@@ -79,7 +79,9 @@ class Packed:
         states = layout.pack(base.embeddings(**texts))  # [B, T, D] → [1, R, D]
         if hasattr(base, "embeddings_project"):  # ELECTRA's, where embeddings have another width
             states = base.embeddings_project(states)
-        return layout.unpack(base.encoder(states, layout=layout, return_dict=True).last_hidden_state)
+        return layout.unpack(
+            base.encoder(states, layout=layout, return_dict=True).last_hidden_state
+        )
 
 
 def unpacked(model: nn.Module, padded: Any) -> Any:
@@ -98,7 +100,9 @@ class Group:
         real = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
         self.padded = not bool(real.all())
         self.real = real.to(device, non_blocking=True)  # bool [texts, t]
-        self.places = real.flatten().nonzero()[:, 0].to(device, non_blocking=True)  # [n], of the real tokens
+        self.places = (
+            real.flatten().nonzero()[:, 0].to(device, non_blocking=True)
+        )  # [n], of the real tokens
 
     def spread(self, x: Tensor) -> Tensor:
         """[n, H, d] → [texts, H, t, d], zeros at padding."""
@@ -124,7 +128,9 @@ class Group:
         if bias is not None:
             bias = bias[:, :t, :t].to(q.dtype)
         if not self.padded and (t > LONG or q.device.type != "cpu"):
-            return nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout, scale=scale)
+            return nn.functional.scaled_dot_product_attention(
+                q, k, v, attn_mask=bias, dropout_p=dropout, scale=scale
+            )
         scores = (q * scale) @ k.transpose(2, 3)  # [texts, H, t, t]
         if bias is not None:
             scores = scores + bias
@@ -155,7 +161,9 @@ class Layout:
         row, column = real[order].nonzero(as_tuple=True)  # [N] each
         places = order[row] * real.shape[1] + column  # [N]
         if fill_up:
-            places = nn.functional.pad(places, (0, rounded_up(len(places), 4 * ROUND) - len(places)))
+            places = nn.functional.pad(
+                places, (0, rounded_up(len(places), 4 * ROUND) - len(places))
+            )
         return cls(
             tuple(real.shape),
             places,
@@ -186,7 +194,9 @@ class Layout:
     def unpack(self, x: Tensor) -> Tensor:
         """[1, R, …] → [B, T, …] with zeros at padding."""
         places = x.new_zeros(self.shape[0] * self.shape[1], *x.shape[2:])
-        return places.index_copy(0, self.index[: self.size], x[0, : self.size]).unflatten(0, self.shape)
+        return places.index_copy(0, self.index[: self.size], x[0, : self.size]).unflatten(
+            0, self.shape
+        )
 
 
 def attend(
@@ -204,7 +214,9 @@ def attend(
     T], as for relative positions.
     """
     scale = scale or q.shape[-1] ** -0.5
-    if q.device.type == "cuda" and q.dtype.itemsize == 2 and bias is None and not dropout:  # all that the kernel knows
+    if (
+        q.device.type == "cuda" and q.dtype.itemsize == 2 and bias is None and not dropout
+    ):  # all that the kernel knows
         return _attend_at_once(q, k, v, layout, scale)
     sizes = [group.size for group in layout.groups]
     mixed = []
@@ -213,14 +225,18 @@ def attend(
         *(x[: layout.size].split(sizes) for x in (q, k, v)),
         strict=True,
     ):
-        mixed.append(group.collect(group.attend(*map(group.spread, rows), dropout, scale, bias)))  # [n, H, d]
+        mixed.append(
+            group.collect(group.attend(*map(group.spread, rows), dropout, scale, bias))
+        )  # [n, H, d]
     return torch.cat([*mixed, v.new_zeros(len(v) - layout.size, *v.shape[1:])])  # [R, H, d]
 
 
 def _attend_at_once(q, k, v, layout, scale):
     from torch.nn.attention.varlen import varlen_attn
 
-    ends = torch.tensor([0, *layout.lengths], dtype=torch.int32).cumsum(0, dtype=torch.int32)  # [B + 1]
+    ends = torch.tensor([0, *layout.lengths], dtype=torch.int32).cumsum(
+        0, dtype=torch.int32
+    )  # [B + 1]
     ends = ends.to(q.device, non_blocking=True)
     return varlen_attn(q, k, v, ends, ends, layout.lengths[-1], layout.lengths[-1], scale=scale)
 

@@ -190,7 +190,9 @@ class Tiles:
             fast.HALF,
         )
 
-    def upper(self, z: Tensor, groups: Tensor | None = None) -> Iterator[tuple[slice, slice, Tensor]]:
+    def upper(
+        self, z: Tensor, groups: Tensor | None = None
+    ) -> Iterator[tuple[slice, slice, Tensor]]:
         """Rows, columns and scores [R, C] of the tiles of z zᵀ on and above the diagonal; scores of a group are -inf.
 
         The first tile of a strip of rows begins with those rows' own columns, and so holds both (i, j) and (j, i) of
@@ -272,7 +274,9 @@ class _SelfSum(Function):
         z, groups, total, kept = ctx.saved_tensors
         tiles = ctx.tiles
         with torch.no_grad(), kernels.tile_products(z):
-            weights = (upstream / total).masked_fill(total == 0, 0.0)  # [N]; 0 for a row that meets no other
+            weights = (upstream / total).masked_fill(
+                total == 0, 0.0
+            )  # [N]; 0 for a row that meets no other
             gradient = torch.zeros_like(z)
             room = tiles.room(z, z)
             for rows, columns, terms in _terms(tiles, z, groups, kept):
@@ -344,12 +348,16 @@ class _RowsSum(Function):
     def backward(ctx, upstream):
         z, c, groups, others, of_z, of_c, value = ctx.saved_tensors
         panels, partner = ctx.options
-        if not partner:  # a row that meets nobody has no gradient, even where what comes from above is NaN
+        if (
+            not partner
+        ):  # a row that meets nobody has no gradient, even where what comes from above is NaN
             upstream = upstream.masked_fill(value == -torch.inf, 0.0)
         with torch.no_grad(), kernels.tile_products(z):
             if of_z is not None:
                 of_z = of_z * upstream[:, None]
-            if of_c is not None and (upstream.stride(0) == 0 or len(z) == 1):  # one number for all anchors
+            if of_c is not None and (
+                upstream.stride(0) == 0 or len(z) == 1
+            ):  # one number for all anchors
                 of_c = of_c * upstream[0]
             elif of_c is not None:
                 of_c = torch.zeros_like(c)

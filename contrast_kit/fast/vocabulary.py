@@ -89,7 +89,9 @@ class WordScores:
         others: Tensor | None = None,
     ) -> Tensor:
         """The sum of a token loss over the positions: `sum_over_words`. `guesses` then has what it met on the way."""
-        total, self._guesses = sum_over_words(terms, self.states, self.weight, self.bias, labels, *rows, others=others)
+        total, self._guesses = sum_over_words(
+            terms, self.states, self.weight, self.bias, labels, *rows, others=others
+        )
         self._asked = labels, others
         return total
 
@@ -174,7 +176,9 @@ class _Blocks(Function):
         total = states.new_zeros((), dtype=exact)
         with torch.autocast(kind, enabled=False):
             table = weight.to(product)  # [V, D], once and not for each block
-            room = states.new_empty(min(size, len(states)) * len(weight), dtype=exact)  # scores of every block
+            room = states.new_empty(
+                min(size, len(states)) * len(weight), dtype=exact
+            )  # scores of every block
             for block in slices(0, len(states), size):
                 h = states[block].to(product)  # [R, D]
                 scores = _scores(h, table, bias, room)  # [R, V]
@@ -199,15 +203,21 @@ class _Blocks(Function):
                 # d log q / d scores = onehot(label) − softmax, times each position's slope
                 scores.mul_(-slope / mass.unsqueeze(1)).scatter_add_(1, label, slope)
                 _add_products(scores, h, table, gradients, block)
-        ctx.gradients = [g if g is None else g.to(x.dtype) for g, x in zip(gradients, inputs, strict=True)]
+        ctx.gradients = [
+            g if g is None else g.to(x.dtype) for g, x in zip(gradients, inputs, strict=True)
+        ]
         return total
 
     @staticmethod
     def backward(ctx, scale):
         gradients, ctx.gradients = ctx.gradients, None
         if gradients is None:
-            raise RuntimeError("sum_over_words keeps its gradient for one backward pass; compute the sum again.")
-        derived = torch.empty(0, requires_grad=True)  # so that a gradient of the gradient is not silently 0
+            raise RuntimeError(
+                "sum_over_words keeps its gradient for one backward pass; compute the sum again."
+            )
+        derived = torch.empty(
+            0, requires_grad=True
+        )  # so that a gradient of the gradient is not silently 0
         with torch.no_grad():
             for gradient in gradients:
                 if gradient is not None:
@@ -222,7 +232,9 @@ def _scores(states, weight, bias, room):
         bias = states.new_zeros(1)
     if states.dtype == room.dtype:
         return torch.addmm(bias, states, weight.T, out=scores)
-    return scores.copy_(torch.addmm(bias.to(states.dtype), states, weight.T))  # a product in lower precision
+    return scores.copy_(
+        torch.addmm(bias.to(states.dtype), states, weight.T)
+    )  # a product in lower precision
 
 
 def _softmax(scores, label, other, guesses):
@@ -233,7 +245,9 @@ def _softmax(scores, label, other, guesses):
         scores.gather(1, label),
         scores.gather(1, other),
     )  # [R, 1] each
-    mass = scores.sub_(top.unsqueeze(1)).exp_().sum(1)  # [R, V] → [R]: the denominator, times exp(-top)
+    mass = (
+        scores.sub_(top.unsqueeze(1)).exp_().sum(1)
+    )  # [R, V] → [R]: the denominator, times exp(-top)
     torch.neg(mass.log(), out=log_best)
     torch.add(of_label.squeeze(1) - top, log_best, out=log_q)
     torch.add(of_other.squeeze(1) - top, log_best, out=log_other)
@@ -251,7 +265,11 @@ def _add_products(scores, states, weight, gradients, block):
     if of_weight is None:
         return
     if states.dtype == of_weight.dtype:
-        of_weight.addmm_(scores.T, states)  # in place: a second [V, D] would be the largest tensor here
+        of_weight.addmm_(
+            scores.T, states
+        )  # in place: a second [V, D] would be the largest tensor here
         return
-    for some, of_them in zip(of_weight.split(WORDS_AT_ONCE), scores.split(WORDS_AT_ONCE, 1), strict=True):
+    for some, of_them in zip(
+        of_weight.split(WORDS_AT_ONCE), scores.split(WORDS_AT_ONCE, 1), strict=True
+    ):
         some += of_them.T @ states  # in lower precision it cannot be in place

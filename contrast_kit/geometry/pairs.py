@@ -46,7 +46,9 @@ def triplet_accuracy(anchor: Tensor, positive: Tensor, negative: Tensor) -> Tens
         pair_cosines(anchor, positive),
         pair_cosines(anchor, negative),
     )  # [N, D] -> [N]
-    return ((with_positive > with_negative).float() + (with_positive == with_negative).float() / 2).mean()
+    return (
+        (with_positive > with_negative).float() + (with_positive == with_negative).float() / 2
+    ).mean()
 
 
 def random_pair_cosines(
@@ -94,7 +96,9 @@ def random_pair_cosines(
     return torch.cat(rows)
 
 
-def separation(similar: Tensor, random: Tensor, *, measure: Literal["auc", "d_prime"] = "auc") -> Tensor:
+def separation(
+    similar: Tensor, random: Tensor, *, measure: Literal["auc", "d_prime"] = "auc"
+) -> Tensor:
     """How well the cosine tells similar pairs from random pairs: one number for COCO-LM figures 1 and 5.
 
     * `"auc"` (default): the probability that a similar pair has a higher cosine than a random pair, ties
@@ -163,14 +167,22 @@ def _sampled_cosines(x, n, groups, seed):
     sizes = groups.unique(return_counts=True)[1]
     available = math.comb(len(x), 2) - int((sizes * (sizes - 1) // 2).sum())
     if not 1 <= n <= available:
-        raise ValueError(f"n must lie between 1 and the {available:,} random pairs there are, not {n}.")
-    generator = torch.Generator().manual_seed(int(seed))  # on the CPU, so that every device draws the same pairs
+        raise ValueError(
+            f"n must lie between 1 and the {available:,} random pairs there are, not {n}."
+        )
+    generator = torch.Generator().manual_seed(
+        int(seed)
+    )  # on the CPU, so that every device draws the same pairs
     draw = _draw_by_rejecting
-    if 2 * n > available or available < math.comb(len(x), 2) // 8:  # drawn blindly, few would be kept
+    if (
+        2 * n > available or available < math.comb(len(x), 2) // 8
+    ):  # drawn blindly, few would be kept
         draw = _draw_by_permuting
     i, j = draw(n, groups.cpu(), generator).to(x.device)  # [2, P]
     # In pieces: all the rows of a million pairs at once would need gigabytes.
-    pieces = [(x[p] * x[q]).sum(dim=1) for p, q in zip(i.split(65_536), j.split(65_536), strict=True)]
+    pieces = [
+        (x[p] * x[q]).sum(dim=1) for p, q in zip(i.split(65_536), j.split(65_536), strict=True)
+    ]
     return torch.cat(pieces).clamp(-1, 1)
 
 

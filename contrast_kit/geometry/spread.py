@@ -57,10 +57,14 @@ def uniformity(x: Tensor, t: float = 2, *, block: int = 1024) -> Tensor:
     n = len(x)
     if n <= block or checks.is_traced(x):
         cosines, distinct = cosine_block(x, 0, n)  # [N, N], and its pairs i < j
-        terms = (2 * t * (cosines - 1)).masked_fill(~distinct, -math.inf)  # masks, not indexing: x may have no values
+        terms = (2 * t * (cosines - 1)).masked_fill(
+            ~distinct, -math.inf
+        )  # masks, not indexing: x may have no values
         log_sum = torch.logsumexp(terms.flatten(), dim=0)  # [N, N] -> []
     else:  # on the sphere -t|u - v|^2 = 2t cos - 2t: the sum under the contrast, at tau = 1/(2t)
-        log_sum = fast.pair_log_sum_exp(x, 1 / (2 * t), tile=block) - 2 * t - math.log(2)  # each pair came twice
+        log_sum = (
+            fast.pair_log_sum_exp(x, 1 / (2 * t), tile=block) - 2 * t - math.log(2)
+        )  # each pair came twice
     return log_sum - math.log(math.comb(n, 2))
 
 
@@ -108,7 +112,9 @@ def effective_rank(x: Tensor, *, center: bool = False) -> Tensor:
         x = x - x.mean(dim=0)
     sigma = torch.linalg.svdvals(x)  # [N, D] -> [min(N, D)]
     if sigma[0] <= 8 * torch.finfo(x.dtype).eps * math.sqrt(len(x)):
-        raise ValueError("All vectors point the same way, so no rank is left once their mean is taken away.")
+        raise ValueError(
+            "All vectors point the same way, so no rank is left once their mean is taken away."
+        )
     return torch.special.entr(sigma / sigma.sum()).sum().exp()
 
 
@@ -169,7 +175,9 @@ def class_cosines(x: Tensor, labels: Tensor) -> ClassCosines:
     ClassCosines(within=tensor(1.), between=tensor(-0.2000))
     """
     u = exact_unit(x)  # a float32 sum of a million vectors loses the width of a cone
-    label = checks.classes(labels, len(u), u.device, "labels").unique(return_inverse=True)[1]  # [N], in 0 … C−1
+    label = checks.classes(labels, len(u), u.device, "labels").unique(return_inverse=True)[
+        1
+    ]  # [N], in 0 … C−1
     counts = torch.bincount(label)  # [C]
     sums = u.new_zeros(len(counts), u.shape[1]).index_add_(0, label, u)  # [N, D] -> [C, D]
     own = u.square().sum()  # the pairs (i, i), as they came out: N up to rounding
@@ -226,5 +234,7 @@ def distance_between(x: Tensor) -> Tensor:
         torch.finfo(u.dtype).eps,
     )
     if gap <= max((8 * given) ** 2, 8 * computed):
-        raise ValueError("All vectors point the same way, so there is no distance between them to measure in.")
+        raise ValueError(
+            "All vectors point the same way, so there is no distance between them to measure in."
+        )
     return gap

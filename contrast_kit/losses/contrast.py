@@ -91,7 +91,9 @@ def info_nce(
         normalise(candidates, "candidates"),
     )
     candidates = torch.cat([candidates, negatives.to(candidates)])  # [B + H, D]
-    positive = torch.eye(b, len(candidates), dtype=torch.bool, device=anchors.device)  # row b: anchor b against view k
+    positive = torch.eye(
+        b, len(candidates), dtype=torch.bool, device=anchors.device
+    )  # row b: anchor b against view k
     excluded = same_text(positive, ids) & ~positive
     return reduce(
         pick_positives(dot_products(anchors, candidates) / tau, positive, excluded),
@@ -221,7 +223,9 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum") ->
         itself = torch.eye(len(x), dtype=torch.bool, device=x.device)
         positive = (labels[:, None] == labels[None, :]) & ~itself  # [N, N]
         valid = positive.any(dim=1)
-        excluded = itself if len(x) > 1 else ~itself  # a lone vector: the softmax of nothing would be NaN
+        excluded = (
+            itself if len(x) > 1 else ~itself
+        )  # a lone vector: the softmax of nothing would be NaN
         per_anchor = pick_positives(dot_products(x, x) / tau, positive, excluded)
     if reduction == "mean_valid":
         return reduce(per_anchor, "mean", count=valid.sum())
@@ -276,7 +280,9 @@ def simsiam(
     pair(z_a, h_b, "z_a", "h_b")
     if stop_gradient:
         h_a, h_b = h_a.detach(), h_b.detach()
-    towards_b = (normalise(z_a, "z_a") * normalise(h_b, "h_b")).sum(dim=1)  # D(z^a, h^b), [B, D] -> [B]
+    towards_b = (normalise(z_a, "z_a") * normalise(h_b, "h_b")).sum(
+        dim=1
+    )  # D(z^a, h^b), [B, D] -> [B]
     towards_a = (normalise(z_b, "z_b") * normalise(h_a, "h_a")).sum(dim=1)  # D(z^b, h^a), [B]
     return reduce(torch.exp(-0.5 * (towards_b + towards_a)), reduction)
 
@@ -305,7 +311,9 @@ def cosine_matrix(x: Tensor, y: Tensor | None = None) -> Tensor:
     return dot_products(x, normalise(y, "y"))
 
 
-def nt_xent_anchor_gradient(a: Tensor, b: Tensor, tau: float, *, queue: Tensor | None = None) -> Tensor:
+def nt_xent_anchor_gradient(
+    a: Tensor, b: Tensor, tau: float, *, queue: Tensor | None = None
+) -> Tensor:
     """The gradient of each anchor's own term of `nt_xent`: which way, and how hard, it is pushed.
 
     CAPT, eq. 5: 1/(tau Z) [ sum_{j != i} ( exp(s_i . s_j/tau) s_j + exp(s_i . shat_j/tau) shat_j ) + ( exp(s_i .
@@ -340,9 +348,15 @@ def nt_xent_anchor_gradient(a: Tensor, b: Tensor, tau: float, *, queue: Tensor |
     a, b = normalise(a.detach(), "a"), normalise(b.detach(), "b")
     candidates = torch.cat([b, a, unit_rows(queue, a, "queue").detach().to(a)])  # [2B + Q, D]
     n = len(a)
-    itself = torch.eye(n, len(candidates), dtype=torch.bool, device=a.device).roll(n, dims=1)  # s_i is column B + i
-    p = (dot_products(a, candidates) / tau).masked_fill(itself, -torch.inf).softmax(dim=1)  # [B, 2B + Q]
-    return (dot_products(p, candidates.T) - b) / tau  # p @ candidates, in full precision under autocast too: [B, D]
+    itself = torch.eye(n, len(candidates), dtype=torch.bool, device=a.device).roll(
+        n, dims=1
+    )  # s_i is column B + i
+    p = (
+        (dot_products(a, candidates) / tau).masked_fill(itself, -torch.inf).softmax(dim=1)
+    )  # [B, 2B + Q]
+    return (
+        dot_products(p, candidates.T) - b
+    ) / tau  # p @ candidates, in full precision under autocast too: [B, D]
 
 
 def pick_positives(similarity: Tensor, positive: Tensor, excluded: Tensor) -> Tensor:
@@ -378,11 +392,15 @@ def same_text(like: Tensor, ids: Tensor | None) -> Tensor:
     return ids[: len(like), None] == ids[None, :]
 
 
-def candidate_ids(ids: Tensor | None, queue_ids: Tensor | None, x: Tensor, q: int, views: int = 1) -> Tensor | None:
+def candidate_ids(
+    ids: Tensor | None, queue_ids: Tensor | None, x: Tensor, q: int, views: int = 1
+) -> Tensor | None:
     """The text of each candidate: [B], as x has rows, for each view, then [Q]; None if no ids were given."""
     if ids is None:
         if queue_ids is not None:
-            raise ValueError("queue_ids need ids to be compared with: pass the ids of the batch too.")
+            raise ValueError(
+                "queue_ids need ids to be compared with: pass the ids of the batch too."
+            )
         return None
     ids = integers(ids, len(x), x.device, "ids").long()
     if queue_ids is None:

@@ -109,7 +109,9 @@ def masked_features(predicted: Tensor, targets: Tensor, *, reduction: str = "mea
     predicted, targets = floats(predicted, "predicted"), floats(targets, "targets")
     if predicted.shape != targets.shape:  # torch would repeat the smaller one
         shapes = f"{list(predicted.shape)} and {list(targets.shape)}"
-        raise ValueError(f"predicted and targets must be [M, F], at the same regions, got {shapes}.")
+        raise ValueError(
+            f"predicted and targets must be [M, F], at the same regions, got {shapes}."
+        )
     terms = F.smooth_l1_loss(predicted, targets, reduction="none").mean(1)  # [M, F] -> [M]
     finite(terms.sum(), "masked_features")
     return reduce(terms, reduction, len(terms))
@@ -147,7 +149,9 @@ def soft_answers(logits: Tensor, scores: Tensor, *, reduction: str = "mean") -> 
     """
     logits = floats(logits, "logits")
     check_shares(scores, "scores", "; a question without a known answer has a row of zeros")
-    each = F.binary_cross_entropy_with_logits(logits, scores.to(logits.dtype), reduction="none")  # [B, A]
+    each = F.binary_cross_entropy_with_logits(
+        logits, scores.to(logits.dtype), reduction="none"
+    )  # [B, A]
     terms = each.sum(1)  # [B]
     finite(terms.sum(), "soft_answers")
     return reduce(terms, reduction, len(terms))
@@ -209,4 +213,6 @@ def _labelled(
 def check_shares(x: Tensor, name: str, hint: str = "") -> None:
     """Raise a ValueError unless all numbers lie between 0 and 1."""
     if reads(x) and not ((x >= 0) & (x <= 1)).all():  # NaN is refused too
-        raise ValueError(f"{name} must lie between 0 and 1, got {x.min().item():g} .. {x.max().item():g}{hint}.")
+        raise ValueError(
+            f"{name} must lie between 0 and 1, got {x.min().item():g} .. {x.max().item():g}{hint}."
+        )

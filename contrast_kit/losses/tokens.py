@@ -95,7 +95,9 @@ def mlm_terms(log_q: Tensor, weight: Tensor) -> Tensor:
     return -weight * log_q
 
 
-def replaced_token_detection(logits: Tensor, is_original: Tensor, valid: Tensor, *, reduction: str = "mean") -> Tensor:
+def replaced_token_detection(
+    logits: Tensor, is_original: Tensor, valid: Tensor, *, reduction: str = "mean"
+) -> Tensor:
     """ELECTRA: tell for each token whether it is the original.
 
     COCO-LM 3.1: the binary cross-entropy of p_RTD( 1(x_i^MLM = x_i^orig) | h_i ), a sigmoid, over *all* tokens and not
@@ -121,7 +123,9 @@ def replaced_token_detection(logits: Tensor, is_original: Tensor, valid: Tensor,
     """
     valid = valid != 0  # [B, T]
     logits = floats(logits, "logits").masked_fill(~valid, 0.0)
-    terms = F.binary_cross_entropy_with_logits(logits, is_original.to(logits.dtype), reduction="none")  # [B, T]
+    terms = F.binary_cross_entropy_with_logits(
+        logits, is_original.to(logits.dtype), reduction="none"
+    )  # [B, T]
     terms = terms.masked_fill(~valid, 0.0)
     finite(terms.sum(), "replaced_token_detection")
     return reduce(terms, reduction, valid.sum())
@@ -213,12 +217,16 @@ def corrective_lm(
     counted = original != SKIPPED  # [M]
     formula = {"paper": corrective_terms, "authors_code": authors_terms}[variant]
     rows = copy_logits, corrupted == original, counted.to(copy_logits.dtype)
-    terms = word_terms(formula, logits, original, *rows, others=corrupted, reduction=reduction)  # [M]
+    terms = word_terms(
+        formula, logits, original, *rows, others=corrupted, reduction=reduction
+    )  # [M]
     finite(terms.sum(), "corrective_lm")
     return reduce(terms, reduction, counted.sum())
 
 
-def corrective_terms(log_q: Tensor, copy_logits: Tensor, same: Tensor, weight: Tensor | float = 1.0) -> Tensor:
+def corrective_terms(
+    log_q: Tensor, copy_logits: Tensor, same: Tensor, weight: Tensor | float = 1.0
+) -> Tensor:
     """The terms of L_LM, [M], from log q_i [M], w_copy^T h_i [M] and where x_i^MLM = x_i^orig, bool [M].
 
     In logarithms throughout: they stay finite where a probability itself rounds to 0.
@@ -227,10 +235,14 @@ def corrective_terms(log_q: Tensor, copy_logits: Tensor, same: Tensor, weight: T
         F.logsigmoid(copy_logits),
         F.logsigmoid(-copy_logits),
     )  # [M]
-    return -weight * torch.logaddexp(log_copy.masked_fill(~same, -torch.inf), log_correct + log_q)  # [M]
+    return -weight * torch.logaddexp(
+        log_copy.masked_fill(~same, -torch.inf), log_correct + log_q
+    )  # [M]
 
 
-def authors_terms(log_q: Tensor, copy_logits: Tensor, same: Tensor, weight: Tensor | float = 1.0) -> Tensor:
+def authors_terms(
+    log_q: Tensor, copy_logits: Tensor, same: Tensor, weight: Tensor | float = 1.0
+) -> Tensor:
     """The terms of the variant "authors_code", [M], from the same."""
     return -weight * F.logsigmoid(-copy_logits).exp() * log_q
 
@@ -301,7 +313,9 @@ def guesses(logits: Tensor, labels: Tensor, others: Tensor | None = None) -> "fa
     log_best, best = log_p.max(-1)  # [M] each
     if others is None:
         others = labels
-    log_q, log_other = (log_p.gather(1, ids.clamp(min=0)[:, None]).squeeze(1) for ids in (labels, others))  # [M] each
+    log_q, log_other = (
+        log_p.gather(1, ids.clamp(min=0)[:, None]).squeeze(1) for ids in (labels, others)
+    )  # [M] each
     return fast.Guesses(log_q, best, log_best, log_other)
 
 
@@ -318,14 +332,18 @@ def word_terms(
         if reduction != "none":
             return scores.total(terms, labels, *rows, others=others)
         scores = scores.full()
-    log_q = -F.cross_entropy(floats(scores, "logits"), labels.long(), reduction="none")  # [M, V] -> [M]
+    log_q = -F.cross_entropy(
+        floats(scores, "logits"), labels.long(), reduction="none"
+    )  # [M, V] -> [M]
     return terms(log_q, *rows)
 
 
 def share_of_text(counted: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor]:
     """The weight of each position in its text's mean, [M], and how many texts have any; `counted` is 0 or 1, [M]."""
     if rows is None:
-        raise ValueError('The "per_seq" reductions need rows [M], the text that each position belongs to.')
+        raise ValueError(
+            'The "per_seq" reductions need rows [M], the text that each position belongs to.'
+        )
     _, rows = rows.reshape(-1).unique(return_inverse=True)  # [M], from 0 on
     sizes = torch.zeros_like(counted).index_add(0, rows, counted)  # [M], more than there are texts
     return counted / sizes[rows].clamp(min=1), (sizes > 0).sum()

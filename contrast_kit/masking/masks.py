@@ -87,7 +87,9 @@ def dynamic_random_mask(
     becomes_mask = maskable & (u < p * to_mask)
     becomes_new = selected & (u < p * (1 - to_keep))  # [MASK] or random
     # Random first, [MASK] over it, both in the memory of the draw: fresh memory would cost more than the work.
-    noisy = torch.where(becomes_new, random_ids, ids, out=random_ids).masked_fill_(becomes_mask, mask_id)
+    noisy = torch.where(becomes_new, random_ids, ids, out=random_ids).masked_fill_(
+        becomes_mask, mask_id
+    )
     return Masked(noisy, selected)
 
 
@@ -183,7 +185,9 @@ def span_mask(
     check_split(split)
     check_flags(ids, maskable=maskable)
     if not 0 < span_p <= 1:
-        raise ValueError(f"span_p is the chance that a span ends and must lie in (0, 1], got {span_p}.")
+        raise ValueError(
+            f"span_p is the chance that a span ends and must lie in (0, 1], got {span_p}."
+        )
 
     selected, u = _draw_spans(maskable, p, span_p, max_span, generator)  # [B, T] each
     random_ids = torch.randint(
@@ -210,7 +214,9 @@ def _draw_spans(maskable, p, span_p, max_span, generator):
     where = torch.arange(length, device=device)  # [T]
     weights = (1.0 - span_p) ** torch.arange(max_span, device=device)  # P(l) for l = 1 .. max_span
     count, part = maskable.sum(dim=1), torch.rand(rows, **draw)  # [B] each
-    budget = torch.floor(count * p + part).long().minimum(count)  # [B], p n of a text on average; a sum may round up
+    budget = (
+        torch.floor(count * p + part).long().minimum(count)
+    )  # [B], p n of a text on average; a sum may round up
     selected, u = (
         torch.zeros_like(maskable),
         torch.zeros(maskable.shape, device=device),
@@ -218,10 +224,14 @@ def _draw_spans(maskable, p, span_p, max_span, generator):
     left = budget
     while (left > 0).any():
         free = maskable & ~selected
-        start = torch.rand(free.shape, **draw).masked_fill(~free, -1.0).argmax(dim=1, keepdim=True)  # [B, 1]
+        start = (
+            torch.rand(free.shape, **draw).masked_fill(~free, -1.0).argmax(dim=1, keepdim=True)
+        )  # [B, 1]
         size = torch.multinomial(weights, rows, replacement=True, generator=generator) + 1  # [B]
         ahead = where >= start  # [B, T]
-        blocked = (ahead & ~free).cumsum(dim=1) > 0  # a special token or another span, and all behind it
+        blocked = (ahead & ~free).cumsum(
+            dim=1
+        ) > 0  # a special token or another span, and all behind it
         span = ahead & ~blocked & (where < start + size.minimum(left)[:, None])
         selected = selected | span
         u = torch.where(span, torch.rand((rows, 1), **draw), u)
@@ -268,7 +278,9 @@ def replace(
     """
     check_flags(ids, selected=selected)
     if checks.reads(selected) and len(logits) != int(selected.sum()):
-        raise ValueError(f"logits have {len(logits)} rows for {int(selected.sum())} selected positions.")
+        raise ValueError(
+            f"logits have {len(logits)} rows for {int(selected.sum())} selected positions."
+        )
     if not len(logits):
         return ids.clone()
     probability = logits.detach().float().softmax(dim=-1)  # [M, V]
@@ -279,7 +291,9 @@ def replace(
 def allowed(batch: Mapping[str, Tensor]) -> Tensor:
     """Which tokens of a batch may be masked, bool [B, T]; ValueError if it does not say, like a tokenizer's own."""
     if "maskable" not in batch:
-        raise ValueError("A batch must say which tokens may be masked: Texts(texts, tokenizer).batch(range(8)).")
+        raise ValueError(
+            "A batch must say which tokens may be masked: Texts(texts, tokenizer).batch(range(8))."
+        )
     return batch["maskable"]
 
 
@@ -330,7 +344,9 @@ def kinds(ids: Tensor, masked: Masked, mask_id: int) -> Tensor:
         tensor([[0, 1, 2, 3]])
     """
     became_mask = masked.input_ids == mask_id
-    kind = torch.where(masked.input_ids == ids, 3, 2).masked_fill(became_mask, 1)  # [B, T], right where selected
+    kind = torch.where(masked.input_ids == ids, 3, 2).masked_fill(
+        became_mask, 1
+    )  # [B, T], right where selected
     return kind.masked_fill(~masked.selected, 0)
 
 

@@ -72,7 +72,9 @@ def crop(
 
     inside = (rank >= start) & (rank < start + length)
     stays = real & (inside | (rank < 0) | (rank >= content))  # [B, T]
-    positions = torch.argsort(~stays, dim=1, stable=True)  # [B, T]: what stays moves to the left, in its order
+    positions = torch.argsort(
+        ~stays, dim=1, stable=True
+    )  # [B, T]: what stays moves to the left, in its order
     filled = torch.arange(ids.shape[1], device=ids.device) < stays.sum(1, keepdim=True)  # [B, T]
     positions = positions.masked_fill(~filled, 0)
     return Cropped(
@@ -85,7 +87,9 @@ def crop(
 def check_keep(keep: float) -> None:
     """Raise a ValueError for a share that a crop cannot keep."""
     if not 0 < keep <= 1:
-        raise ValueError(f"keep is the share of tokens that stays and must lie in (0, 1], got {keep}.")
+        raise ValueError(
+            f"keep is the share of tokens that stays and must lie in (0, 1], got {keep}."
+        )
 
 
 def shuffle(

@@ -77,7 +77,9 @@ class MaskRegions(Settings):
             batch["boxes"],
             batch["region_mask"].bool(),
         )
-        u = torch.rand(real.shape, generator=generator, device=real.device)  # [B, R]: decides as in masks
+        u = torch.rand(
+            real.shape, generator=generator, device=real.device
+        )  # [B, R]: decides as in masks
         others, donors = _features_of_other_pictures(batch, real, generator)  # [B, R, F], [B]
         to_hide, _, to_keep = self.split
         drawn = real & (u < self.p)
@@ -89,7 +91,9 @@ class MaskRegions(Settings):
         )  # no other picture
         near = (overlaps(boxes) > self.overlap) & (hidden | replaced)[:, None, :]  # [B, R, R]
         hidden = hidden | (near.any(2) & real & ~replaced)  # [B, R]
-        noisy = torch.where(replaced[..., None], others, features).masked_fill(hidden[..., None], 0.0)  # [B, R, F]
+        noisy = torch.where(replaced[..., None], others, features).masked_fill(
+            hidden[..., None], 0.0
+        )  # [B, R, F]
         return {
             **batch,
             "regions": noisy,
@@ -155,7 +159,9 @@ class MaskPair(Settings):
         return picture | words | {"regions": picture["regions"]}
 
 
-def mismatched(batch: Batch, p: float = 0.5, *, generator: torch.Generator | None = None) -> dict[str, Tensor]:
+def mismatched(
+    batch: Batch, p: float = 0.5, *, generator: torch.Generator | None = None
+) -> dict[str, Tensor]:
     """Give some pictures the text of another picture: the wrong pairs of image-text matching (LXMERT 3.1.3).
 
     Each example, with probability p, keeps its picture and gets the text of another example, drawn among those of
@@ -215,7 +221,9 @@ def overlaps(boxes: Tensor) -> Tensor:
     high = torch.minimum(boxes[..., :, None, 2:], boxes[..., None, :, 2:])
     shared = (high - low).clamp(min=0).prod(-1)  # [..., R, R]
     area = (boxes[..., 2:] - boxes[..., :2]).prod(-1)  # [..., R]
-    return shared / (area[..., :, None] + area[..., None, :] - shared).clamp(min=torch.finfo(boxes.dtype).tiny)
+    return shared / (area[..., :, None] + area[..., None, :] - shared).clamp(
+        min=torch.finfo(boxes.dtype).tiny
+    )
 
 
 def check_pair(batch: Batch, width: int | None = None) -> None:
@@ -245,7 +253,9 @@ def check_pair(batch: Batch, width: int | None = None) -> None:
             f"The picture of row {row} has no region: leave the row out, or give the whole picture as one."
         )
     if not torch.isfinite(features).all():
-        raise ValueError("A region has NaN or infinity among its features: leave it out, or look at the detector.")
+        raise ValueError(
+            "A region has NaN or infinity among its features: leave it out, or look at the detector."
+        )
     corners = boxes[real]  # [N, 4]
     if not ((corners >= 0) & (corners <= 1)).all() or (corners[:, :2] >= corners[:, 2:]).any():
         raise ValueError(
@@ -261,7 +271,9 @@ def _features_of_other_pictures(batch, real, generator):
     candidates = pictures[:, None] != shown[None, :]  # [B, N]
     any_other = candidates.any(1)  # [B]
     weights = (candidates | ~any_other[:, None]).float()  # a row must not be all zero
-    drawn = torch.multinomial(weights, real.shape[1], replacement=True, generator=generator)  # [B, N] -> [B, R]
+    drawn = torch.multinomial(
+        weights, real.shape[1], replacement=True, generator=generator
+    )  # [B, N] -> [B, R]
     return batch["regions"][real][drawn], any_other  # [B, R, F] -> [N, F] -> [B, R, F]
 
 

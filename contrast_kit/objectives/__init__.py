@@ -14,9 +14,28 @@ from contrast_kit.objectives.simcse import SimCSE, SimCSEConfig
 from contrast_kit.objectives.span import Span, SpanConfig
 
 __all__ = ["METHODS", "Encoded", "ExampleInfo", "MemoryQueue", "Objective"]
-__all__ += ["CAPT", "CMLM", "COCOLM", "CSSL", "ELECTRA", "MLM", "SCL", "AllTokenMLM", "FineTune", "Prompt", "SimCSE"]
+__all__ += [
+    "CAPT",
+    "CMLM",
+    "COCOLM",
+    "CSSL",
+    "ELECTRA",
+    "MLM",
+    "SCL",
+    "AllTokenMLM",
+    "FineTune",
+    "Prompt",
+    "SimCSE",
+]
 __all__ += ["LXMERT", "Answer", "CAPTPairs", "Span", "TwoPictures"]
-__all__ += ["AllTokenMLMConfig", "CAPTConfig", "CMLMConfig", "COCOLMConfig", "CSSLConfig", "ELECTRAConfig"]
+__all__ += [
+    "AllTokenMLMConfig",
+    "CAPTConfig",
+    "CMLMConfig",
+    "COCOLMConfig",
+    "CSSLConfig",
+    "ELECTRAConfig",
+]
 __all__ += ["FineTuneConfig", "MLMConfig", "PromptConfig", "SCLConfig", "SimCSEConfig"]
 __all__ += ["AnswerConfig", "CAPTPairsConfig", "LXMERTConfig", "SpanConfig", "TwoPicturesConfig"]
 

@@ -79,7 +79,9 @@ class Answer(Objective):
     def local_sums(self, name, hidden, view):
         logits, scores = self.encoder.answer_logits(hidden), view["answer_scores"]  # [B, A] each
         loss = losses.soft_answers(logits, scores, reduction="sum")
-        right = scores.gather(1, logits.argmax(1, keepdim=True)).sum()  # of the best answer of each, [B, 1] -> []
+        right = scores.gather(
+            1, logits.argmax(1, keepdim=True)
+        ).sum()  # of the best answer of each, [B, 1] -> []
         return {"answers": loss, "score": right.to(loss)}
 
     def logits(self, view: View) -> Tensor:
@@ -136,5 +138,7 @@ class TwoPictures(FineTune):
     def side(self, view: View, side: str) -> View:
         """One pair of the two: the statement and one picture."""
         statement = {key: value for key, value in view.items() if "/" not in key}
-        picture = {key.removeprefix(f"{side}/"): x for key, x in view.items() if key.startswith(f"{side}/")}
+        picture = {
+            key.removeprefix(f"{side}/"): x for key, x in view.items() if key.startswith(f"{side}/")
+        }
         return statement | picture

@@ -62,7 +62,9 @@ class CorruptionConfig(ReleasedCode):
         super().__post_init__()
         masking.check_split(self.split)
         if self.share == "embeddings" and self.auxiliary == "narrow":
-            raise ValueError("A narrow auxiliary has embeddings of another build: share='words' or 'nothing'.")
+            raise ValueError(
+                "A narrow auxiliary has embeddings of another build: share='words' or 'nothing'."
+            )
 
 
 class Auxiliary(nn.Module):
@@ -90,8 +92,12 @@ class Auxiliary(nn.Module):
 
     def _draw(self, view: View, generator: torch.Generator | None) -> Tensor:
         selected = view["selected"]  # [B, T]
-        logits = self.encoder.mlm_logits(self.encoder(view)[selected])  # [B, T, D] → [M, D] → [M, V]
-        known = logits[:, : len(self.encoder.tokenizer)]  # a model may embed more words, which no text can hold
+        logits = self.encoder.mlm_logits(
+            self.encoder(view)[selected]
+        )  # [B, T, D] → [M, D] → [M, V]
+        known = logits[
+            :, : len(self.encoder.tokenizer)
+        ]  # a model may embed more words, which no text can hold
         return masking.replace(view["targets"], selected, known, generator=generator)
 
     def sums(self, hidden: Tensor, view: View, diagnostics: bool = True) -> dict[str, Tensor]:
@@ -117,22 +123,30 @@ class RandomWords(nn.Module):
     def sample(self, view: View, generator: torch.Generator | None = None) -> Tensor:
         """X with uniformly drawn words where it was selected, [B, T]."""
         ids = view["targets"]
-        words = torch.randint(self.vocab_size, ids.shape, generator=generator, device=ids.device)  # [B, T]
+        words = torch.randint(
+            self.vocab_size, ids.shape, generator=generator, device=ids.device
+        )  # [B, T]
         return torch.where(view["selected"], words, ids)
 
 
-def make_auxiliary(main: Encoder, config: CorruptionConfig, given: Encoder | None = None) -> nn.Module:
+def make_auxiliary(
+    main: Encoder, config: CorruptionConfig, given: Encoder | None = None
+) -> nn.Module:
     """The auxiliary model that a config asks for, for a main model.
 
     Raises a ValueError if `given` is missing or not asked for, or has another vocabulary.
     """
     if (given is not None) != (config.auxiliary == "given"):
-        raise ValueError("A trained auxiliary model is passed as converged=encoder, with auxiliary='given'.")
+        raise ValueError(
+            "A trained auxiliary model is passed as converged=encoder, with auxiliary='given'."
+        )
     if config.auxiliary == "random":
         return RandomWords(main.vocabulary["vocab_size"])
     if given is not None:
         if given.vocabulary != main.vocabulary:
-            raise ValueError("The given auxiliary model must have been trained with the main model's tokenizer.")
+            raise ValueError(
+                "The given auxiliary model must have been trained with the main model's tokenizer."
+            )
         return Auxiliary(copy.deepcopy(given), config.sample_dropout, frozen=True)
     model = narrow(main) if config.auxiliary == "narrow" else shallow(main, config.auxiliary_layers)
     if config.share != "nothing":
@@ -157,7 +171,13 @@ def narrow(main: Encoder) -> nn.Module:
     config = main.model.config
     heads = max(1, round(config.num_attention_heads / 3))
     width = heads * (config.hidden_size // config.num_attention_heads)
-    same = ("vocab_size", "num_hidden_layers", "hidden_dropout_prob", "attention_probs_dropout_prob", "layer_norm_eps")
+    same = (
+        "vocab_size",
+        "num_hidden_layers",
+        "hidden_dropout_prob",
+        "attention_probs_dropout_prob",
+        "layer_norm_eps",
+    )
     shared = {name: getattr(config, name) for name in (*same, "pad_token_id")}
     words = main.model.get_input_embeddings().embedding_dim
     sizes = dict(embedding_size=words, hidden_size=width, num_attention_heads=heads)

@@ -88,7 +88,9 @@ class Objective(nn.Module):
         known_fields(self.Config, changes, type(self).__name__)
         self.encoder = encoder
         self.config = self.Config(**changes) if config is None else replace(config, **changes)
-        with torch.random.fork_rng(devices=[]):  # heads are drawn on the CPU: no other random stream is touched
+        with torch.random.fork_rng(
+            devices=[]
+        ):  # heads are drawn on the CPU: no other random stream is touched
             torch.default_generator.manual_seed(int(seed))
             self.build()
         for part in self.children():
@@ -116,7 +118,9 @@ class Objective(nn.Module):
 
     def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
         """Noisy copies of a batch, by name. No gradient. With several processes, each calls it for the whole batch."""
-        raise NotImplementedError(f"{type(self).__name__} must say which views of a batch it takes.")
+        raise NotImplementedError(
+            f"{type(self).__name__} must say which views of a batch it takes."
+        )
 
     def encode(self, name: str, view: View) -> Encoded:
         """Sequence vectors and summed local losses of the view called `name`, or of any chunk of its examples: what
@@ -194,10 +198,14 @@ class Objective(nn.Module):
 
     def total(self, parts: dict[str, Tensor]) -> Tensor:
         """The weighted sum of the parts; `gradient` calls it with some of them at a time, so do not override it."""
-        return sum(self.weights[name] * part for name, part in parts.items() if name in self.weights)
+        return sum(
+            self.weights[name] * part for name, part in parts.items() if name in self.weights
+        )
 
 
-def draw_views(objective: Objective, batch: View, generator: torch.Generator | None) -> dict[str, View]:
+def draw_views(
+    objective: Objective, batch: View, generator: torch.Generator | None
+) -> dict[str, View]:
     """The views of a batch, checked: each has the batch's examples, and the batch itself is as it was.
 
     Chunks are cut by row, and what stands in the batch is what the words are compared with.
@@ -214,7 +222,9 @@ def draw_views(objective: Objective, batch: View, generator: torch.Generator | N
                 )
     for key, version in versions.items():
         if batch[key]._version != version:
-            raise ValueError(f"{name}.views changes {key} of the batch itself: change a copy, made with clone().")
+            raise ValueError(
+                f"{name}.views changes {key} of the batch itself: change a copy, made with clone()."
+            )
     return views
 
 
@@ -238,7 +248,9 @@ def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") 
     labels = positions.labels(view["targets"])  # [B, T] → [M]
     if mean == "tokens":
         return losses.mlm(scores, labels, reduction="sum")
-    texts = torch.arange(len(hidden), device=hidden.device)[:, None].expand_as(view["selected"])  # [B, T]
+    texts = torch.arange(len(hidden), device=hidden.device)[:, None].expand_as(
+        view["selected"]
+    )  # [B, T]
     return losses.mlm(scores, labels, reduction="sum_per_seq", rows=positions.rows(texts))
 
 

@@ -124,11 +124,18 @@ class CAPT(Objective):
 
     def views(self, batch, generator=None):
         """x and x̂, which the config's noise has corrupted."""
-        return {"clean": dict(batch), "noisy": self.noise(batch, generator, self.encoder.vocabulary)}
+        return {
+            "clean": dict(batch),
+            "noisy": self.noise(batch, generator, self.encoder.vocabulary),
+        }
 
     def local_sums(self, name, hidden, view):
         """MLM of x̂, where the noise fell."""
-        return {"mlm": mlm_sum(self.encoder, hidden, view)} if self._has_local_losses(name, view) else {}
+        return (
+            {"mlm": mlm_sum(self.encoder, hidden, view)}
+            if self._has_local_losses(name, view)
+            else {}
+        )
 
     def term_counts(self, name, view):
         return {"mlm": mlm_count(view)} if self._has_local_losses(name, view) else {}
@@ -151,7 +158,10 @@ class CAPT(Objective):
             options["ids"] = duplicates(facts, True)
             options["queue_ids"] = None if self.queue is None else self.queue.ids
         loss = losses.nt_xent(clean, noisy, self.tau, reduction=self.config.reduction, **options)
-        return {"contrast": loss, "tau": loss.new_full((), self.tau)}  # tau has no weight: logged, not trained
+        return {
+            "contrast": loss,
+            "tau": loss.new_full((), self.tau),
+        }  # tau has no weight: logged, not trained
 
     def after_step(self, vectors, facts):
         """Only now do this step's vectors enter the queue: s and ŝ of every process, with their texts' ids."""
@@ -218,7 +228,9 @@ class MemoryQueue(nn.Module):
         self.register_buffer("rows", torch.zeros(capacity, width))  # [capacity, D], a ring
         self.register_buffer("row_ids", torch.full((capacity,), UNKNOWN))  # [capacity]
         self.register_buffer("pushed", torch.zeros((), dtype=torch.long))  # since the first step
-        self.count = 0  # the same as a number: to read the buffer at each step would be to wait for a GPU
+        self.count = (
+            0  # the same as a number: to read the buffer at each step would be to wait for a GPU
+        )
         self.register_load_state_dict_post_hook(MemoryQueue._count_again)
 
     def _count_again(self, *_: object) -> None:
@@ -255,7 +267,9 @@ class MemoryQueue(nn.Module):
         if ids is None:
             ids = torch.full((len(rows),), UNKNOWN, device=rows.device)
         places = (self.count + torch.arange(len(rows), device=rows.device)) % self.capacity  # [N]
-        newest = slice(-self.capacity, None)  # of too many vectors only the last: no place is written twice
+        newest = slice(
+            -self.capacity, None
+        )  # of too many vectors only the last: no place is written twice
         self.rows[places[newest]] = rows[newest]
         self.row_ids[places[newest]] = ids[newest].to(self.row_ids)
         self.count += len(rows)

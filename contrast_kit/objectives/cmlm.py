@@ -50,7 +50,9 @@ class CMLMConfig(MLMConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.mlm and self.contrast is None:
-            raise ValueError("Without MLM and without a contrast nothing is left to train: keep one of them.")
+            raise ValueError(
+                "Without MLM and without a contrast nothing is left to train: keep one of them."
+            )
 
 
 class CMLM(Objective):
@@ -83,7 +85,9 @@ class CMLM(Objective):
         return CMLMConfig(K=1, p_m=0.15, p_c=0.7, contrast_weight=0.5, contrast="simsiam")
 
     def build(self):
-        self.predictor = Predictor(self.encoder.width) if self.config.contrast == "simsiam" else None
+        self.predictor = (
+            Predictor(self.encoder.width) if self.config.contrast == "simsiam" else None
+        )
 
     @property
     def contrastive(self):
@@ -118,7 +122,9 @@ class CMLM(Objective):
         split = config.split if config.crm_replace == "split" else (1.0, 0.0, 0.0)
         options = dict(split=split, generator=generator, **self.encoder.vocabulary)
         if config.complement:
-            masked = masking.complementary_random_mask(ids, maskable, selected, config.p_c, **options)
+            masked = masking.complementary_random_mask(
+                ids, maskable, selected, config.p_c, **options
+            )
         else:
             rate = config.p_m if config.p_drm is None else config.p_drm
             masked = masking.dynamic_random_mask(ids, maskable, rate, **options)
@@ -151,7 +157,9 @@ class CMLM(Objective):
         return {"contrast": torch.stack(terms).mean()}  # 1/K Σ_k
 
 
-def contrast_term(config: Any, first: dict[str, Tensor], partner: dict[str, Tensor], ids: Tensor | None) -> Tensor:
+def contrast_term(
+    config: Any, first: dict[str, Tensor], partner: dict[str, Tensor], ids: Tensor | None
+) -> Tensor:
     """One k of L_CL: eq. 9, eq. 7 or the symmetric form, as `config` says (CMLM's, or CSSL's)."""
     if config.contrast == "simsiam":
         z_a, h_a, z_b, h_b = first["z"], first["h"], partner["z"], partner["h"]
@@ -210,7 +218,11 @@ class CSSL(Objective):
     Config = CSSLConfig
     in_tables = "CSSL"
     weights = {"contrast": 1.0}
-    build, vectors, negatives = CMLM.build, CMLM.vectors, CMLM.negatives  # with the predictor of SimSiam
+    build, vectors, negatives = (
+        CMLM.build,
+        CMLM.vectors,
+        CMLM.negatives,
+    )  # with the predictor of SimSiam
 
     @classmethod
     def paper(cls) -> CSSLConfig:

@@ -154,11 +154,21 @@ class COCOLM(Corrupting):
 
     def _crop(self, batch: View, generator: torch.Generator | None) -> View:
         """X^crop: content tokens cropped, [CLS] and [SEP] put back; as narrow as the longest crop can be."""
-        keep, ids, pad, frame = self.config.keep, batch["input_ids"], self.encoder.tokenizer.pad_token_id, self.frame
-        cropped = masking.crop(ids, batch["attention_mask"], keep, pad_id=pad, specials=frame, generator=generator)
+        keep, ids, pad, frame = (
+            self.config.keep,
+            batch["input_ids"],
+            self.encoder.tokenizer.pad_token_id,
+            self.frame,
+        )
+        cropped = masking.crop(
+            ids, batch["attention_mask"], keep, pad_id=pad, specials=frame, generator=generator
+        )
         # Of the longest, without asking the device; twice the small term of `crop`, which rounds in float32.
         width = sum(frame) + max(1, int((ids.shape[1] - sum(frame)) * keep + 2e-4))
-        view = {"input_ids": cropped.input_ids[:, :width], "attention_mask": cropped.attention_mask[:, :width]}
+        view = {
+            "input_ids": cropped.input_ids[:, :width],
+            "attention_mask": cropped.attention_mask[:, :width],
+        }
         if "token_type_ids" in batch:
             view["token_type_ids"] = batch["token_type_ids"].gather(1, cropped.positions)[:, :width]
         return view
@@ -185,9 +195,13 @@ class COCOLM(Corrupting):
         else:
             copy_logits = self.copy_head(hidden)  # [B, T, D] → [B, T]
             copying = positions.rows(copy_logits)  # [M]
-            how = dict(variant=config.lm_variant, stop_gradient=config.stop_gradient, reduction="sum")
+            how = dict(
+                variant=config.lm_variant, stop_gradient=config.stop_gradient, reduction="sum"
+            )
             sums = {
-                "copy": losses.copy(copy_logits, ids, original, view["attention_mask"], reduction="sum"),
+                "copy": losses.copy(
+                    copy_logits, ids, original, view["attention_mask"], reduction="sum"
+                ),
                 "lm": losses.corrective_lm(scores, copying, read, labels, **how),
             }
             if config.diagnostics:
@@ -219,7 +233,9 @@ class COCOLM(Corrupting):
         Returns each text's tokens as `Correction(token, p_copy, word, p_word)`. ValueError: a task that learns less.
         """
         if self.config.task not in ("clm", "all_token"):
-            raise ValueError(f"Only task='clm' or 'all_token' learns to correct words, not {self.config.task!r}.")
+            raise ValueError(
+                f"Only task='clm' or 'all_token' learns to correct words, not {self.config.task!r}."
+            )
         return corrections(self, texts)
 
 
@@ -284,7 +300,10 @@ def corrections(objective: Corrupting, texts: list[str]) -> list[list[Correction
         words = view["attention_mask"].bool()  # [B, T]
         for special in (tokenizer.cls_token_id, tokenizer.sep_token_id):
             words &= view["input_ids"] != special
-        states, ids = objective.states("corrupted", view)[words], view["input_ids"][words]  # [N, D], [N]
+        states, ids = (
+            objective.states("corrupted", view)[words],
+            view["input_ids"][words],
+        )  # [N, D], [N]
         copying = objective.copy_head(states)  # [N, D] → [N]
         best = p_lm(objective.encoder.mlm_logits(states), copying, ids).max(-1)  # [N, V] → [N]
     proposed = tokenizer.convert_ids_to_tokens(best.indices.tolist())

@@ -55,20 +55,32 @@ class Corrupting(Objective):
     copy_head: CopyHead | None
 
     def __init__(
-        self, encoder: Encoder, config: Any = None, *, converged: Encoder | None = None, seed: int = 0, **changes: Any
+        self,
+        encoder: Encoder,
+        config: Any = None,
+        *,
+        converged: Encoder | None = None,
+        seed: int = 0,
+        **changes: Any,
     ):
         if converged is not None:
             changes["auxiliary"] = "given"
         super().__init__(encoder, config, seed=seed, **changes)
         self.frame = frame_of(encoder.tokenizer)  # special tokens before a text and after it
-        with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
-            torch.default_generator.manual_seed(int(seed) + 1)  # not the numbers that may have made the main model
+        with torch.random.fork_rng(
+            devices=[]
+        ):  # weights are drawn on the CPU: no other stream is touched
+            torch.default_generator.manual_seed(
+                int(seed) + 1
+            )  # not the numbers that may have made the main model
             self.auxiliary = make_auxiliary(encoder, self.config, converged).to(encoder.model.dtype)
         self.set_word_scores()  # for good, so last of all
 
     def set_word_scores(self):
         """The main model's word scores: with or without their projection and their bias, as the config says."""
-        vars(self.encoder.model.config).pop("taught_without_words", None)  # which an earlier ELECTRA had put there
+        vars(self.encoder.model.config).pop(
+            "taught_without_words", None
+        )  # which an earlier ELECTRA had put there
         if not self.config.lm_projection:
             self.encoder.use_plain_head(bias=self.config.head_biases)
         elif not self.config.head_biases:
@@ -88,7 +100,9 @@ class Corrupting(Objective):
             if not config.mask_cls:
                 maskable = maskable & (maskable.cumsum(1) > self.frame[0])  # not what opens a text
         options = dict(split=config.split, generator=generator, **self.encoder.vocabulary)
-        masked = masking.masked_view(batch, masking.dynamic_random_mask(ids, maskable, config.p_m, **options))
+        masked = masking.masked_view(
+            batch, masking.dynamic_random_mask(ids, maskable, config.p_m, **options)
+        )
         sampled = self.auxiliary.sample(masked, generator)  # [B, T]
         corrupted = {**batch, "input_ids": sampled, "original": ids, "selected": masked["selected"]}
         if self.auxiliary.frozen:
@@ -137,11 +151,15 @@ class Corrupting(Objective):
         """
         file = Path(located(name)).expanduser() / COPY_HEAD
         if not file.is_file():
-            raise FileNotFoundError(f"{name} has no {COPY_HEAD}: name a folder of {cls.__name__}.save_pretrained.")
+            raise FileNotFoundError(
+                f"{name} has no {COPY_HEAD}: name a folder of {cls.__name__}.save_pretrained."
+            )
         about = safe_open(file, "pt").metadata()
         method = about.get("objective", "COCOLM")
         if method != cls.__name__:
-            raise ValueError(f"{name} holds what {method} learned: open it with {method}.from_pretrained.")
+            raise ValueError(
+                f"{name} holds what {method} learned: open it with {method}.from_pretrained."
+            )
         config = json.loads(about["config"])
         config["split"] = tuple(config["split"])
         config["auxiliary"] = config["auxiliary"].replace("given", "shallow")
@@ -190,7 +208,9 @@ def copy_accuracies(copy_logits: Tensor, view: View) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
-def word_accuracies(scores: Tensor, copy_logits: Tensor | None, read: Tensor, original: Tensor) -> dict[str, Tensor]:
+def word_accuracies(
+    scores: Tensor, copy_logits: Tensor | None, read: Tensor, original: Tensor
+) -> dict[str, Tensor]:
     """At how many of N positions the most probable word is the original: the replaced ones, and the others.
 
     Under p_LM that is the word that was read, with p_copy(1) + p_copy(0) q, or the softmax's best, with p_copy(0) q.
@@ -260,7 +280,9 @@ def detection_sums(objective: Corrupting, hidden: Tensor, view: View) -> dict[st
     """L_RTD over all real tokens, summed (COCO-LM 3.1)."""
     is_original = view["input_ids"] == view["original"]  # [B, T]
     logits = objective.copy_head(hidden)  # [B, T, D] → [B, T]
-    loss = losses.replaced_token_detection(logits, is_original, view["attention_mask"], reduction="sum")
+    loss = losses.replaced_token_detection(
+        logits, is_original, view["attention_mask"], reduction="sum"
+    )
     sums = {"rtd": loss}
     if objective.config.diagnostics:
         sums |= copy_accuracies(logits, view)
@@ -320,5 +342,7 @@ def all_token_sums(objective: Corrupting, hidden: Tensor, view: View) -> dict[st
     original = positions.labels(view["original"])  # [N]
     sums = {"all_token": losses.all_token_lm(scores, copying, read, original, reduction="sum")}
     if objective.config.diagnostics:
-        sums |= copy_accuracies(copy_logits, view) | word_accuracies(scores, copying, read, original)
+        sums |= copy_accuracies(copy_logits, view) | word_accuracies(
+            scores, copying, read, original
+        )
     return sums

@@ -64,5 +64,7 @@ def random_mask(objective: Objective, batch: View, generator: torch.Generator | 
     """T^0 of CMLM eq. 3: a dynamic random mask drawn anew at every call, with the `targets` to recover."""
     config, words = objective.config, objective.encoder.vocabulary
     ids, maskable = batch["input_ids"], masking.allowed(batch)  # [B, T] each
-    masked = masking.dynamic_random_mask(ids, maskable, config.p_m, split=config.split, generator=generator, **words)
+    masked = masking.dynamic_random_mask(
+        ids, maskable, config.p_m, split=config.split, generator=generator, **words
+    )
     return masking.masked_view(batch, masked)

@@ -110,12 +110,19 @@ class LXMERT(Objective):
         """The local losses of a noisy view, summed, by name; `pair_counts` has the same names."""
         sums = {}
         if "targets" in view:
-            sums["mlm"] = mlm_sum(self.encoder, states.words, view | {"selected": selected_words(self.config, view)})
+            sums["mlm"] = mlm_sum(
+                self.encoder, states.words, view | {"selected": selected_words(self.config, view)}
+            )
         if "region_targets" in view:
             sums |= self.region_sums(states.regions, view)
         if self.config.mismatch:
-            logits, matched = self.encoder.match_logits(states.words), view["matched"]  # [B, 2], [B]
-            sums["itm"] = nn.functional.cross_entropy(floats(logits, "logits"), matched, reduction="sum")
+            logits, matched = (
+                self.encoder.match_logits(states.words),
+                view["matched"],
+            )  # [B, 2], [B]
+            sums["itm"] = nn.functional.cross_entropy(
+                floats(logits, "logits"), matched, reduction="sum"
+            )
             sums["itm_accuracy"] = (logits.argmax(1) == matched).sum().to(sums["itm"])
         if self.config.qa:
             asked = asks(view)  # [B]
@@ -133,8 +140,13 @@ class LXMERT(Objective):
                 confidence = None
                 if self.config.confidence:
                     confidence = view[f"{key[:-1]}_confidence"][to_name]  # [M]
-                sums[key] = loss(shown[key], view[key][to_name], confidence=confidence, reduction="sum")
-        predicted, targets = shown["features"][drawn[to_name]], view["region_targets"][drawn]  # [M, F] each
+                sums[key] = loss(
+                    shown[key], view[key][to_name], confidence=confidence, reduction="sum"
+                )
+        predicted, targets = (
+            shown["features"][drawn[to_name]],
+            view["region_targets"][drawn],
+        )  # [M, F] each
         return sums | {"features": losses.masked_features(predicted, targets, reduction="sum")}
 
     def pair_counts(self, view: View) -> dict[str, Tensor]:
@@ -244,7 +256,10 @@ class CAPTPairs(CAPT):
 
     def views(self, batch, generator=None):
         pairs = self.pairs(batch, generator)
-        return {"clean": pairs, "noisy": named(self.config.noise)(pairs, generator, self.encoder.vocabulary)}
+        return {
+            "clean": pairs,
+            "noisy": named(self.config.noise)(pairs, generator, self.encoder.vocabulary),
+        }
 
     def vectors(self, name, hidden, view):
         return super().vectors(name, hidden.words, view)

@@ -20,8 +20,12 @@ from contrast_kit.objectives.scl import FineTune, FineTuneConfig
 class Demonstrations(NamedTuple):
     """Solved examples, by class: `tasks.prompting.demonstrations` makes them from the training rows."""
 
-    solved: list[list[Tensor]]  # token ids with the label word in its place, [T] each, their separator at the end
-    asked: list[list[tuple[int, ...]]]  # token ids of the same row as a question, by which it is recognised
+    solved: list[
+        list[Tensor]
+    ]  # token ids with the label word in its place, [T] each, their separator at the end
+    asked: list[
+        list[tuple[int, ...]]
+    ]  # token ids of the same row as a question, by which it is recognised
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,11 @@ class PromptConfig(FineTuneConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.words, str) or len(self.words) != self.classes or len(set(self.words)) < len(self.words):
+        if (
+            isinstance(self.words, str)
+            or len(self.words) != self.classes
+            or len(set(self.words)) < len(self.words)
+        ):
             raise ValueError(
                 f"Prompting needs a word for each of the {self.classes} classes and no word twice, not {self.words}."
             )
@@ -72,7 +80,12 @@ class Prompt(FineTune):
     in_tables = ""  # its settings are in `papers.LM_BFF`, which is a search
 
     def __init__(
-        self, encoder: Any, config: Any = None, *, demonstrations: Demonstrations | None = None, **changes: Any
+        self,
+        encoder: Any,
+        config: Any = None,
+        *,
+        demonstrations: Demonstrations | None = None,
+        **changes: Any,
     ):
         if config is None and changes.get("classes") is None:
             changes["classes"] = len(changes.get("words", ())) or None
@@ -82,24 +95,34 @@ class Prompt(FineTune):
     def build(self):
         refuse_without_word_scores(self.encoder)
         self.head = nn.Identity()  # what `tasks.fine_tune` carries along: nothing
-        ids = torch.tensor([word_id(self.encoder.tokenizer, word) for word in self.config.words])  # [C]
+        ids = torch.tensor(
+            [word_id(self.encoder.tokenizer, word) for word in self.config.words]
+        )  # [C]
         if len(ids.unique()) < len(ids):
-            raise ValueError(f"Two of the label words {self.config.words} are one token to this tokenizer.")
+            raise ValueError(
+                f"Two of the label words {self.config.words} are one token to this tokenizer."
+            )
         self.register_buffer("word_ids", ids, persistent=False)
 
     def views(self, batch, generator=None):
-        return {"text": self.with_demonstrations(super().views(batch, generator)["text"], generator)}
+        return {
+            "text": self.with_demonstrations(super().views(batch, generator)["text"], generator)
+        }
 
     def with_demonstrations(self, view: View, generator: torch.Generator | None) -> View:
         """Each text followed by one solved example of each class, freshly drawn: [B, T] -> [B, T']."""
         if self.demonstrations is None:
             return view
         ids, real = view["input_ids"], view["attention_mask"].bool()
-        rows = [self._demonstrated(text[keep], generator) for text, keep in zip(ids, real, strict=True)]
+        rows = [
+            self._demonstrated(text[keep], generator) for text, keep in zip(ids, real, strict=True)
+        ]
         pad = self.encoder.tokenizer.pad_token_id
         new = {
             "input_ids": pad_sequence(rows, batch_first=True, padding_value=pad),  # [B, T']
-            "attention_mask": pad_sequence([torch.ones_like(row) for row in rows], batch_first=True),  # [B, T']
+            "attention_mask": pad_sequence(
+                [torch.ones_like(row) for row in rows], batch_first=True
+            ),  # [B, T']
         }
         return {name: value for name, value in view.items() if value.ndim == 1} | new
 
@@ -107,16 +130,25 @@ class Prompt(FineTune):
         """One text and its demonstrations, cut to `max_length` tokens: [T] -> [T']."""
         me, parts = tuple(text.tolist()), [text]
         for solved, asked in zip(*self.demonstrations, strict=True):
-            others = [example for example, question in zip(solved, asked, strict=True) if question != me] or solved
+            others = [
+                example for example, question in zip(solved, asked, strict=True) if question != me
+            ] or solved
             device = generator.device if generator is not None else "cpu"
-            parts.append(others[int(torch.randint(len(others), (), generator=generator, device=device))].to(text))
+            parts.append(
+                others[int(torch.randint(len(others), (), generator=generator, device=device))].to(
+                    text
+                )
+            )
         return torch.cat(parts)[: min(self.config.max_length, self.encoder.max_length)]
 
     def predicted_logits(self, view, generator=None):
         """The mean of the logits over `samples` draws of demonstrations, [B, C]; without them the logits."""
         if self.demonstrations is None:
             return self.logits(view)
-        draws = [self.logits(self.with_demonstrations(view, generator)) for _ in range(self.config.samples)]
+        draws = [
+            self.logits(self.with_demonstrations(view, generator))
+            for _ in range(self.config.samples)
+        ]
         return sum(draws) / len(draws)
 
     def scores(self, hidden, view):

@@ -69,4 +69,6 @@ def linear_warmup_linear_decay(step: float, total: float, warmup: float = 0) -> 
 
 def _check(step: float, total: float) -> None:
     if not 0 <= step <= total or total <= 0:
-        raise ValueError(f"step counts updates from 0 to total = {total}, which is above 0; it is {step}.")
+        raise ValueError(
+            f"step counts updates from 0 to total = {total}, which is above 0; it is {step}."
+        )

@@ -61,13 +61,19 @@ class FineTune(Objective):
     in_tables = "FT"
     contrastive = False
 
-    def __init__(self, encoder: Encoder, config: Any = None, *, classes: Any = None, seed: int = 0, **changes):
+    def __init__(
+        self, encoder: Encoder, config: Any = None, *, classes: Any = None, seed: int = 0, **changes
+    ):
         if classes is not None:
-            changes["classes"] = int(classes) if isinstance(classes, Integral) else count_classes(classes)
+            changes["classes"] = (
+                int(classes) if isinstance(classes, Integral) else count_classes(classes)
+            )
         super().__init__(encoder, config, seed=seed, **changes)
 
     def build(self):
-        self.head = Head(self.encoder.width, self.config.classes, self.config.dropout, self.config.head == "tanh")
+        self.head = Head(
+            self.encoder.width, self.config.classes, self.config.dropout, self.config.head == "tanh"
+        )
 
     @property
     def regression(self) -> bool:
@@ -112,7 +118,10 @@ class FineTune(Objective):
             return {"mse": nn.functional.mse_loss(score, label.to(score.dtype), reduction="sum")}
         label = label.long()
         right = (logits.argmax(1) == label).sum()
-        return {"ce": nn.functional.cross_entropy(logits, label, reduction="sum"), "accuracy": right}
+        return {
+            "ce": nn.functional.cross_entropy(logits, label, reduction="sum"),
+            "accuracy": right,
+        }
 
 
 class Head(nn.Module):
@@ -142,9 +151,13 @@ class Head(nn.Module):
 def check_labels(label: Tensor | None, classes: int) -> None:
     """Raise for labels that cannot be trained on; on a GPU a label too large would end the process."""
     if label is None:
-        raise ValueError("Fine-tuning needs each example's label: rows with a column 'label', never -1 (unlabelled).")
+        raise ValueError(
+            "Fine-tuning needs each example's label: rows with a column 'label', never -1 (unlabelled)."
+        )
     if classes > 1 and label.is_floating_point():
-        raise ValueError("These labels are scores, not classes: make them integers, or a regression (classes=1).")
+        raise ValueError(
+            "These labels are scores, not classes: make them integers, or a regression (classes=1)."
+        )
     lowest, highest = label.aminmax()
     if (label == -1).any():
         raise ValueError(
@@ -213,7 +226,9 @@ class SCL(FineTune):
     def paper(cls) -> SCLConfig:
         """Eq. 1 to 3 as printed (the sum). Its first edition prints neither λ = 0.9 nor τ = 0.3: both are the public
         scripts' values, whose contrast has no gradient. (A later edition was not read.)"""
-        return SCLConfig(lam=0.9, tau=0.3, reduction="sum", head="linear", phi="hidden", dropout=0.1)
+        return SCLConfig(
+            lam=0.9, tau=0.3, reduction="sum", head="linear", phi="hidden", dropout=0.1
+        )
 
     @property
     def contrastive(self):
@@ -221,7 +236,11 @@ class SCL(FineTune):
 
     @property
     def weights(self):
-        return {"ce": 1 - self.config.lam, "scl": self.config.lam} if self.contrastive else super().weights
+        return (
+            {"ce": 1 - self.config.lam, "scl": self.config.lam}
+            if self.contrastive
+            else super().weights
+        )
 
     def negatives(self, facts):
         """The other texts of the batch with another label; those with the anchor's label are positives."""
@@ -236,5 +255,7 @@ class SCL(FineTune):
         """Eq. 3, and how many texts have no positive in the batch."""
         h, label = vectors["text"]["h"], facts["label"].long()
         loss = losses.sup_con(h, label, self.config.tau, reduction=self.config.reduction)
-        same = label.new_zeros(self.config.classes).scatter_add(0, label, torch.ones_like(label))[label]  # N_{y_i}, [N]
+        same = label.new_zeros(self.config.classes).scatter_add(0, label, torch.ones_like(label))[
+            label
+        ]  # N_{y_i}, [N]
         return {"scl": loss, "without_positive": (same == 1).sum().to(loss)}

@@ -66,7 +66,9 @@ class SimCSE(Objective):
 
     def build(self):
         width = self.encoder.width
-        self.projector = nn.Sequential(nn.Linear(width, width), nn.Tanh()) if self.config.projector else None
+        self.projector = (
+            nn.Sequential(nn.Linear(width, width), nn.Tanh()) if self.config.projector else None
+        )
         if not any(module.p for module in self.encoder.modules() if isinstance(module, nn.Dropout)):
             warn(
                 "SimCSE's only noise is dropout and this encoder has no dropout, so both passes of a text are equal: "

@@ -70,7 +70,9 @@ class Span(Objective):
     def local_sums(self, name, hidden, view):
         logits = self.scores(hidden, view)  # [B, T, 2]
         places = torch.stack([view["start"], view["end"]], dim=1)  # [B, 2]
-        start, end = nn.functional.cross_entropy(logits, places, reduction="none").sum(0)  # [B, 2] -> [2]
+        start, end = nn.functional.cross_entropy(logits, places, reduction="none").sum(
+            0
+        )  # [B, 2] -> [2]
         right = (logits.argmax(1) == places).all(1)  # [B, 2] -> [B]
         return {"start": start, "end": end, "exact": right.sum().to(logits)}
 

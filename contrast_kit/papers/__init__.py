@@ -90,7 +90,9 @@ def cells(paper: str, number: int) -> "pd.DataFrame":
     keys = [name for name in printed if name in KEYS]
     columns = [name for name in printed if name not in keys and not name.endswith(" sd")]
     tall = printed.melt(keys, columns, "column", "score")
-    deviations = printed.reindex(columns=keys + [f"{name} sd" for name in columns]).melt(keys, value_name="sd")
+    deviations = printed.reindex(columns=keys + [f"{name} sd" for name in columns]).melt(
+        keys, value_name="sd"
+    )
     return tall.assign(sd=deviations["sd"])
 
 
@@ -124,7 +126,9 @@ def coco_lm_model(setting: str) -> dict[str, Any]:
 def _rows(name: str) -> list[dict[str, Any]]:
     """The rows of a file of `data/papers`, without its empty cells; numbers and tuples as Python's."""
     with (shipped("papers") / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        return [{key: _value(cell) for key, cell in row.items() if cell} for row in csv.DictReader(file)]
+        return [
+            {key: _value(cell) for key, cell in row.items() if cell} for row in csv.DictReader(file)
+        ]
 
 
 def _value(cell: str) -> Any:
@@ -149,8 +153,12 @@ def _by(*keys: str, of: str) -> dict[str, Any]:
 
 TRAINING = _by("method", "setting", of="training")
 """Training settings by method, then by the name of the setting: a number of texts, or a size of model."""
-CMLM_POST_EPOCHS = {int(name): row["epochs"] for name, row in TRAINING["CMLM"].items() if name.isdigit()}
-CMLM_FINE_TUNING_EPOCHS = {int(name): row["epochs"] for name, row in TRAINING["FT"].items() if name.isdigit()}
+CMLM_POST_EPOCHS = {
+    int(name): row["epochs"] for name, row in TRAINING["CMLM"].items() if name.isdigit()
+}
+CMLM_FINE_TUNING_EPOCHS = {
+    int(name): row["epochs"] for name, row in TRAINING["FT"].items() if name.isdigit()
+}
 _FINE_TUNING = _by("paper", of="fine_tuning")
 COCO_LM_FINE_TUNING, CAPT_FINE_TUNING = (
     _FINE_TUNING["COCO-LM"],

@@ -71,7 +71,10 @@ class Camera:
 
     def measures(self, **of: Callable[[Any], Any]) -> dict[str, list[float]]:
         """Numbers of each frame, by name: `measures(uniformity=ck.geometry.uniformity)`, as `animation` takes them."""
-        return {name: [float(measure(frame)) for frame in self.frames.values()] for name, measure in of.items()}
+        return {
+            name: [float(measure(frame)) for frame in self.frames.values()]
+            for name, measure in of.items()
+        }
 
 
 def align(points, reference, *, center: bool = True) -> np.ndarray:
@@ -93,7 +96,9 @@ def align(points, reference, *, center: bool = True) -> np.ndarray:
     points, reference = array(points, "points"), array(reference, "reference")
     here = points.mean(axis=0) * center
     there = reference.mean(axis=0) * center
-    u, _, v = np.linalg.svd((points - here).T @ (reference - there))  # [D, N] @ [N, D] -> [D, D] each
+    u, _, v = np.linalg.svd(
+        (points - here).T @ (reference - there)
+    )  # [D, N] @ [N, D] -> [D, D] each
     return (points - here) @ u @ v + there  # [N, D]
 
 
@@ -149,10 +154,15 @@ def animation(
             perplexity=perplexity,
             neighbors=neighbors,
         )
-    table = {name: array(values, f"measures {name}").tolist() for name, values in (measures or {}).items()}
+    table = {
+        name: array(values, f"measures {name}").tolist()
+        for name, values in (measures or {}).items()
+    }
     for name, values in table.items():
         if len(values) != len(maps):
-            raise ValueError(f"measures {name!r} must hold one number for each of the {len(maps)} frames.")
+            raise ValueError(
+                f"measures {name!r} must hold one number for each of the {len(maps)} frames."
+            )
     return Animation(
         maps=maps,
         method=method,
@@ -203,20 +213,27 @@ class Animation:
         data = {
             "title": self.title,
             "names": list(self.maps),
-            "frames": [(at / half * 1000).round().astype(int).tolist() for at in self.maps.values()],
+            "frames": [
+                (at / half * 1000).round().astype(int).tolist() for at in self.maps.values()
+            ],
             "circle": 1000 / half if self.method == CIRCLE else 0,
             "kind": [self.kinds.index(label) for label in self.labels or []],
             "words": self.kinds,
             "shapes": [_outline(i) for i in range(max(1, len(self.kinds)))],
             "pairs": self.pairs,
-            "measures": {name: [round(value, 4) for value in values] for name, values in self.measures.items()},
+            "measures": {
+                name: [round(value, 4) for value in values]
+                for name, values in self.measures.items()
+            },
             "seconds": SECONDS,
             "side": SIDE,
             "column": COLUMN if self.kinds or self.measures else 0,
             "ink": INK,
             "faint": FAINT,
         }
-        numbers = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+        numbers = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace(
+            "<", "\\u003c"
+        )
         name = hashlib.sha256(numbers.encode()).hexdigest()[:12]  # the same numbers, the same page
         note = "Run this cell to see the animation play; .sheet() shows its frames as a picture."
         script = Path(__file__).with_name("player.js").read_text("utf-8").rstrip()
@@ -249,7 +266,9 @@ class Animation:
         path = Path(path).expanduser()
         if path.suffix == ".gif":
             pictures = [self._picture(name) for name in self.maps]
-            times = [int(1000 * SECONDS)] * (len(pictures) - 1) + [2000]  # the last one stays longer
+            times = [int(1000 * SECONDS)] * (len(pictures) - 1) + [
+                2000
+            ]  # the last one stays longer
             pictures[0].save(
                 path,
                 save_all=True,
@@ -258,7 +277,9 @@ class Animation:
                 loop=0,
             )
         else:
-            page = f'<!doctype html><meta charset="utf-8"><title>Animation</title>{self._repr_html_()}'
+            page = (
+                f'<!doctype html><meta charset="utf-8"><title>Animation</title>{self._repr_html_()}'
+            )
             path.write_text(page, encoding="utf-8")
         return path
 
@@ -281,7 +302,9 @@ class Animation:
         at = self.maps[name]
         half = self.half_width()
         frame = list(self.maps).index(name)
-        lines = [name] + [f"{word} {number(values[frame])}" for word, values in self.measures.items()]
+        lines = [name] + [
+            f"{word} {number(values[frame])}" for word, values in self.measures.items()
+        ]
         panel.set_title("\n".join(lines), fontsize=9.5)
         panel.set(
             xlim=(-half, half),

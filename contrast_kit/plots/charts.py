@@ -66,7 +66,9 @@ def bars_with_errors(
         span = (high - low) or 1.0
         panel.set_xlim(low - 0.04 * span * (low < baseline), high + room * span)
         if limits.get(name) is not None:
-            panel.set_xticks([tick for tick in panel.get_xticks() if low <= tick <= limits[name] + 1e-9])
+            panel.set_xticks(
+                [tick for tick in panel.get_xticks() if low <= tick <= limits[name] + 1e-9]
+            )
         panel.set_xlabel(name or label)
         named_rows(panel, methods)
         if baseline_label:
@@ -147,9 +149,13 @@ def shares(
     ['25 %', '75 %']
     """
     parts = rows_of(wholes)
-    table = array([[row[part] for part in parts] for row in wholes.values()], "wholes")  # [rows, parts]
+    table = array(
+        [[row[part] for part in parts] for row in wholes.values()], "wholes"
+    )  # [rows, parts]
     if table.min() < 0 or np.abs(table.sum(axis=1) - 1).max() > 1e-3:
-        raise ValueError(f"Parts make up a whole, so the shares of every row must sum to 1, not {table.sum(axis=1)}.")
+        raise ValueError(
+            f"Parts make up a whole, so the shares of every row must sum to 1, not {table.sum(axis=1)}."
+        )
     height = 0.42 * len(table) + 0.85 + 0.6 * bool(points) + 0.2 * (len(parts) > 2 * LEGEND)
     figure, (panel,) = panels(1, height, title=title)
     left = np.zeros(len(table))
@@ -329,7 +335,9 @@ def alignment_uniformity_plane(methods: dict, *, title: str = ""):
     marks = {name: np.atleast_2d(array(values, name))[:, ::-1] for name, values in methods.items()}
     for name, seeds in marks.items():
         if seeds[:, 0].max() > 1e-6 or seeds[:, 1].min() < -1e-6:
-            raise ValueError(f"methods[{name!r}] must be (alignment ≥ 0, uniformity ≤ 0); are the two swapped?")
+            raise ValueError(
+                f"methods[{name!r}] must be (alignment ≥ 0, uniformity ≤ 0); are the two swapped?"
+            )
     labels = (
         "uniformity (lower: more evenly spread)",
         "alignment (lower: positives closer)",

@@ -175,7 +175,9 @@ def fan_out(angles, words):
     order = [i for i in np.argsort(fan, kind="stable").tolist() if words[i]]
     for _ in range(100):
         for i, j in zip(order, order[1:] + order[:1], strict=True):
-            gap = fan[j] - fan[i] + 2 * np.pi * (j == order[0])  # the last and the first meet round the circle
+            gap = (
+                fan[j] - fan[i] + 2 * np.pi * (j == order[0])
+            )  # the last and the first meet round the circle
             middle = fan[i] + gap / 2
             wide = WORD[0] * (len(words[i]) + len(words[j])) / 2 + 0.05
             # Side by side at the top of the circle, one above the other at its sides.

@@ -84,7 +84,9 @@ def cosine_histograms(
     return figure
 
 
-def density(values: np.ndarray, low: float, high: float, points: int = 512) -> tuple[np.ndarray, np.ndarray]:
+def density(
+    values: np.ndarray, low: float, high: float, points: int = 512
+) -> tuple[np.ndarray, np.ndarray]:
     """A Gaussian kernel density of cosines, on a grid from `low` to `high`.
 
     The bandwidth is Silverman's 0.9 · min(sd, iqr/1.34) · n^(−1/5). Values are counted into fine cells first,
@@ -176,7 +178,9 @@ def _draw_weights(panel, negatives, tau, positive):
         ylabel="share in each tenth",
     )
     panel.set(xticks=np.linspace(-1, 1, 5), yticks=np.linspace(0, 1, 5))
-    panel.set_title(f"who pushes at τ = {tau:g}\nhalf of it from {count_for_half(weights):,} of {len(negatives):,}")
+    panel.set_title(
+        f"who pushes at τ = {tau:g}\nhalf of it from {count_for_half(weights):,} of {len(negatives):,}"
+    )
     panel.grid(axis="y")
 
 
@@ -222,5 +226,7 @@ def _draw_loss(panel, negatives, count, tau, positive):
         xlabel="candidates: the positive and its negatives",
         ylabel="loss of the anchor",
     )
-    panel.set_title(f"loss {loss[count]:.2f}\nall equal: log {candidates[count]:,} = {chance[count]:.2f}")
+    panel.set_title(
+        f"loss {loss[count]:.2f}\nall equal: log {candidates[count]:,} = {chance[count]:.2f}"
+    )
     panel.grid(axis="y")

@@ -56,7 +56,9 @@ def intervals(
         for row, values in table.items():
             estimate, low, high = array(values, row)
             if not low <= estimate <= high:
-                raise ValueError(f"{row!r} must be (estimate, low, high) with low ≤ estimate ≤ high, not {values}.")
+                raise ValueError(
+                    f"{row!r} must be (estimate, low, high) with low ≤ estimate ≤ high, not {values}."
+                )
             _draw_interval(
                 panel,
                 rows.index(row),
@@ -134,10 +136,16 @@ def pooled_interval(table: dict, method: str, reference: str, level: float) -> t
 
     freedom = sum(len(seeds) - 1 for seeds in table.values())
     if not freedom:
-        raise ValueError("No method has a second seed, so there is no noise to compare a difference with.")
+        raise ValueError(
+            "No method has a second seed, so there is no noise to compare a difference with."
+        )
     squares = sum(((seeds - seeds.mean()) ** 2).sum() for seeds in table.values())
     first, second = table[method], table[reference]
-    half = t.ppf((1 + level) / 2, freedom) * np.sqrt(squares / freedom) * np.sqrt(1 / len(first) + 1 / len(second))
+    half = (
+        t.ppf((1 + level) / 2, freedom)
+        * np.sqrt(squares / freedom)
+        * np.sqrt(1 / len(first) + 1 / len(second))
+    )
     return float(first.mean() - second.mean()), float(half)
 
 

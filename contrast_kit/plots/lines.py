@@ -170,7 +170,10 @@ def lines_with_errors(
         panel.grid(axis="y")
         y_label(panel, label, name)
     if methods != [""]:
-        handles = [legend_line(i, method, marker=marker(i), markersize=5) for i, method in enumerate(methods)]
+        handles = [
+            legend_line(i, method, marker=marker(i), markersize=5)
+            for i, method in enumerate(methods)
+        ]
         figure.legend(
             handles=handles,
             loc="outside lower center",
@@ -182,9 +185,13 @@ def lines_with_errors(
 def _draw_line(panel, seeds, i, log):
     into, back = (np.log, np.exp) if log else (np.asarray, np.asarray)
     if log and min(values.min() for values in seeds.values()) <= 0:
-        raise ValueError("A logarithmic axis has no place for values of 0 or below; leave them out or log=False.")
+        raise ValueError(
+            "A logarithmic axis has no place for values of 0 or below; leave them out or log=False."
+        )
     means = np.array([into(values).mean() for values in seeds.values()])
-    spread = np.array([into(values).std(ddof=1) if len(values) > 1 else np.nan for values in seeds.values()])
+    spread = np.array(
+        [into(values).std(ddof=1) if len(values) > 1 else np.nan for values in seeds.values()]
+    )
     middle = back(means)
     bars = np.stack([middle - back(means - spread), back(means + spread) - middle])
     look = {

@@ -136,7 +136,11 @@ def embedding_map(
         "alpha": 0.85,
     }
     for panel, (name, setting) in zip(axes, jobs, strict=True):
-        at = made[name][keep] if made else project(encoders[name][keep], method, start=start, **setting)
+        at = (
+            made[name][keep]
+            if made
+            else project(encoders[name][keep], method, start=start, **setting)
+        )
         dots(panel, at, labels, kinds, **look)
         join(
             panel,
@@ -147,8 +151,14 @@ def embedding_map(
             zorder=0.5,
         )
         _name_axes(panel, method, encoders[name][keep])
-        varied = [f"{key} {value:g}" for key, value in setting.items() if len({s[key] for s in settings}) > 1]
-        gap = "\n" if len(settings) > 3 else ", "  # in narrow panels the settings stand on a line of their own
+        varied = [
+            f"{key} {value:g}"
+            for key, value in setting.items()
+            if len({s[key] for s in settings}) > 1
+        ]
+        gap = (
+            "\n" if len(settings) > 3 else ", "
+        )  # in narrow panels the settings stand on a line of their own
         panel.set_title(gap.join(filter(None, [name, ", ".join(varied)])))
     if len(keep) < n:
         figure.text(
@@ -162,7 +172,9 @@ def embedding_map(
     if kinds:
         handles, words = axes[0].get_legend_handles_labels()
         columns = -(-len(words) // (ROWS * round(figure.get_figheight())))
-        figure.set_figwidth(figure.get_figwidth() + (columns - 1) * (0.6 + 0.08 * max(map(len, words))))
+        figure.set_figwidth(
+            figure.get_figwidth() + (columns - 1) * (0.6 + 0.08 * max(map(len, words)))
+        )
         look = {"ncols": columns, "markerscale": 1.8, "handletextpad": 0.2}
         figure.legend(handles, words, loc="outside right upper", **look)
     return figure
@@ -180,7 +192,9 @@ def _settings(method, **values):
 def _start(start, points, seed):
     """Where t-SNE begins: 1e-4 wide as van der Maaten advises, unless it continues from a map."""
     if start is None:
-        begin = principal(points)[0]  # scikit-learn's own "pca" start is not quite deterministic in its sign
+        begin = principal(points)[
+            0
+        ]  # scikit-learn's own "pca" start is not quite deterministic in its sign
     elif isinstance(start, str):
         begin = np.random.default_rng(seed).normal(size=(len(points), 2))
     else:
@@ -219,7 +233,9 @@ def _name_axes(panel, method, vectors):
     names = [f"{AXES[method]} 1", f"{AXES[method]} 2"]
     if method == "pca":
         _, shares = principal(directions(vectors, "vectors"))
-        names = [f"{name} ({share:.0%} of variance)" for name, share in zip(names, shares, strict=True)]
+        names = [
+            f"{name} ({share:.0%} of variance)" for name, share in zip(names, shares, strict=True)
+        ]
     panel.set(xlabel=names[0], ylabel=names[1], xticks=[], yticks=[])
     panel.set_aspect("equal", adjustable="datalim")
     panel.spines[["top", "right"]].set_visible(True)

@@ -89,7 +89,9 @@ def similarity_matrix(
         _ticks(panel, cells.shape, rows, columns)
         panel.set_title(name)
     if values:
-        figure.colorbar(image, ax=axes, shrink=0.8, pad=0.02, label="similarity").outline.set_visible(False)
+        figure.colorbar(
+            image, ax=axes, shrink=0.8, pad=0.02, label="similarity"
+        ).outline.set_visible(False)
     if uses:
         _legend(
             figure,
@@ -176,7 +178,9 @@ def _ticks(panel, shape, rows, columns):
         panel.set_yticks(range(anchors), texts(rows or range(anchors), "rows", anchors))
     if columns is not None or candidates <= MANY:
         words = texts(columns or range(candidates), "columns", candidates)
-        inches = panel.figure.get_figwidth() * panel.get_position().width / candidates  # about, before the layout
+        inches = (
+            panel.figure.get_figwidth() * panel.get_position().width / candidates
+        )  # about, before the layout
         long = max(map(len, words)) * LETTER > min(inches, CELL)
         panel.set_xticks(
             range(candidates),
@@ -203,7 +207,9 @@ def _legend(figure, present, framed):
 
     handles = []
     for role, (fill, _, sign, words) in ROLES.items():
-        if role not in present or (framed and role == "negative"):  # negatives carry no mark of their own
+        if role not in present or (
+            framed and role == "negative"
+        ):  # negatives carry no mark of their own
             continue
         if present <= {
             "numerator",
@@ -244,7 +250,9 @@ def tiles(matrix, side: int, *, title: str = ""):
     values = np.nan_to_num(np.asarray(matrix, dtype=float), posinf=0, neginf=0)
     n = len(values)
     if values.shape != (n, n) or not np.allclose(values, values.T, atol=1e-5):
-        raise ValueError(f"matrix must be square and symmetric; this one has the shape {values.shape}.")
+        raise ValueError(
+            f"matrix must be square and symmetric; this one has the shape {values.shape}."
+        )
     starts = np.arange(0, n, side)
     stops = np.minimum(starts + side, n)
     middles = (starts + stops - 1) / 2

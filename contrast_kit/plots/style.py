@@ -76,7 +76,9 @@ def panels(n, height, columns=3, title="", width=WIDTH, **shared):
     axes = figure.subplots(rows, columns, squeeze=False, **shared).flatten()
     for unused in axes[n:]:
         unused.remove()
-    for panel in axes[:n]:  # a shared axis would keep its numbers for the lowest row, which may have gaps
+    for panel in axes[
+        :n
+    ]:  # a shared axis would keep its numbers for the lowest row, which may have gaps
         panel.tick_params(labelbottom=True)
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=12)
@@ -143,7 +145,9 @@ def score_tables(results):
     """{panel: {method: [S]}}, from the scores of each method over seeds, or such scores for a panel each."""
     tables = {}
     for panel, table in by_panel(results).items():
-        tables[panel] = {method: runs(scores, f"results of {method!r}") for method, scores in table.items()}
+        tables[panel] = {
+            method: runs(scores, f"results of {method!r}") for method, scores in table.items()
+        }
     return tables
 
 
@@ -237,7 +241,9 @@ def level_lines(panel, levels):
     for words, level in levels.items():
         bottom, top = panel.get_ylim()
         if panel.get_yscale() == "linear" and level > bottom + 0.9 * (top - bottom):
-            panel.set_ylim(bottom, bottom + (level - bottom) / 0.9)  # or its words would run into the title
+            panel.set_ylim(
+                bottom, bottom + (level - bottom) / 0.9
+            )  # or its words would run into the title
         panel.axhline(level, color="#777777", linewidth=1, linestyle=DASHED, gid="level")
         ends = np.array([[curve[0], curve[-1]] for curve in curves] or [[level, level]])
         gaps = np.abs(ends - level)

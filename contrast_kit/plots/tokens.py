@@ -124,7 +124,9 @@ def _draw_words(rows, codes, words, title):
     from matplotlib.patches import Rectangle
 
     left = max(map(_inches, rows)) + 0.2  # inches, like all lengths here
-    widths = [max(0.16, *map(_inches, column)) + PADDING for column in zip(*rows.values(), strict=True)]
+    widths = [
+        max(0.16, *map(_inches, column)) + PADDING for column in zip(*rows.values(), strict=True)
+    ]
     lines = _wrap(widths, WIDTH - left - 0.1)
     pitch = LINE * len(rows) + 0.16  # from one line of the text to the next, with a gap
     height = pitch * len(lines)
@@ -177,7 +179,10 @@ def _inches(word):
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    return text_to_path.get_text_width_height_descent(word, FontProperties(size=TYPE), ismath=False)[0] / 72
+    return (
+        text_to_path.get_text_width_height_descent(word, FontProperties(size=TYPE), ismath=False)[0]
+        / 72
+    )
 
 
 def _wrap(widths, room):
@@ -218,12 +223,16 @@ def _draw_cells(boards, words, columns, title):
     """A panel for each board of small cells, side by side; rows and cells are separated by fine white lines."""
     from matplotlib.colors import to_rgb
 
-    fills = {kind: to_rgb(fill) for kind, (fill, _, _) in KINDS.items()} | {"untouched": to_rgb(WHITE_CELL)}
+    fills = {kind: to_rgb(fill) for kind, (fill, _, _) in KINDS.items()} | {
+        "untouched": to_rgb(WHITE_CELL)
+    }
     rows = max(map(len, boards.values()))
     height = 0.9 + rows * (0.08 if rows > FEW else 0.22) + 0.5 * (columns is not None)
     figure, axes = panels(len(boards), height, title=title, sharey=True)
     for panel, (name, board) in zip(axes, boards.items(), strict=True):
-        cells = np.array([[fills[kind] for kind in row] for row in board.values()])  # [rows, tokens, 3]
+        cells = np.array(
+            [[fills[kind] for kind in row] for row in board.values()]
+        )  # [rows, tokens, 3]
         panel.imshow(cells, aspect="auto", interpolation="none")
         panel.set_title(name)
         _cell_lines(panel, *cells.shape[:2])

@@ -22,7 +22,16 @@
 
 from contrast_kit.tasks import answers, priors, prompting, protocols, scoreboard, squad, standard
 from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, predict
-from contrast_kit.tasks.metrics import METRICS, accuracy, f1, glue_average, macro_f1, mcc, pearson, spearman
+from contrast_kit.tasks.metrics import (
+    METRICS,
+    accuracy,
+    f1,
+    glue_average,
+    macro_f1,
+    mcc,
+    pearson,
+    spearman,
+)
 from contrast_kit.tasks.pairs import PairCosines, hard_pairs, similar_against_random
 from contrast_kit.tasks.priors import picture_only, picture_vectors, question_only
 from contrast_kit.tasks.probes import (

@@ -52,7 +52,9 @@ def golds(row: Mapping[str, Any]) -> list[str]:
 
 def scores_of(predicted: str, row: Mapping[str, Any]) -> tuple[float, float]:
     """EM and F1 of one answer, each the best over the gold answers."""
-    return max(exact(predicted, gold) for gold in golds(row)), max(f1(predicted, gold) for gold in golds(row))
+    return max(exact(predicted, gold) for gold in golds(row)), max(
+        f1(predicted, gold) for gold in golds(row)
+    )
 
 
 def score(predictions: Mapping[str, str], rows: Any) -> dict[str, float]:
@@ -79,11 +81,17 @@ def score(predictions: Mapping[str, str], rows: Any) -> dict[str, float]:
     for name, part in {"": each, "HasAns_": each[has], "NoAns_": each[~has]}.items():
         if len(part):
             em, word_f1 = 100 * part.mean(0)
-            result |= {f"{name}exact": float(em), f"{name}f1": float(word_f1), f"{name}total": len(part)}
+            result |= {
+                f"{name}exact": float(em),
+                f"{name}f1": float(word_f1),
+                f"{name}total": len(part),
+            }
     return result
 
 
-def best_threshold(answers: Mapping[str, tuple[str, float]], rows: Any, metric: Literal["f1", "exact"] = "f1") -> float:
+def best_threshold(
+    answers: Mapping[str, tuple[str, float]], rows: Any, metric: Literal["f1", "exact"] = "f1"
+) -> float:
     """The threshold on the score of "no answer" with the highest mean EM or F1 on *these* rows.
 
     Choose it on other rows than those tested: chosen on the test rows themselves it flatters, if only a little.
@@ -108,7 +116,9 @@ def best_threshold(answers: Mapping[str, tuple[str, float]], rows: Any, metric: 
         gain = scores_of(text, row)[which] - scores_of("", row)[which]
         by_null[null] = by_null.get(null, 0.0) + gain
     thresholds = [-np.inf, *sorted(by_null)]
-    gains = np.cumsum([0.0, *(by_null[null] for null in thresholds[1:])])  # of answering up to each threshold
+    gains = np.cumsum(
+        [0.0, *(by_null[null] for null in thresholds[1:])]
+    )  # of answering up to each threshold
     return float(thresholds[int(gains.argmax())])
 
 

@@ -43,7 +43,11 @@ class FineTuned:
         return next((row for row in self.validation if row["step"] == self.best_step), {})
 
     def __repr__(self) -> str:
-        scores = "".join(f", validation {name} {value:.3f}" for name, value in self.best.items() if name != "step")
+        scores = "".join(
+            f", validation {name} {value:.3f}"
+            for name, value in self.best.items()
+            if name != "step"
+        )
         stopped = " (stopped on request)" if self.run.interrupted else ""
         kept = f"step {self.best_step} of {self.run.total}{scores}{stopped}"
         return f"{type(self.objective).__name__} on {self.task.name}: {kept}"
@@ -51,7 +55,9 @@ class FineTuned:
     def predict(self, rows: Any) -> np.ndarray:
         """The predicted class, or score, of each row, [N]."""
         precision = self.run.training.precision
-        return predict(self.objective, rows, task=self.task, max_length=self.max_length, precision=precision)
+        return predict(
+            self.objective, rows, task=self.task, max_length=self.max_length, precision=precision
+        )
 
     def evaluate(self, rows: Any) -> dict[str, float]:
         """The task's metrics on rows."""
@@ -137,7 +143,9 @@ def prepare(start: Encoder | FineTune, method: Any, task: Task, seed: int) -> Fi
     objective = method(copy.deepcopy(encoder_of(start)), classes=task.classes, seed=seed)
     if isinstance(start, FineTune):
         before, now = start.head.state_dict(), objective.head.state_dict()
-        if {name: x.shape for name, x in before.items()} == {name: x.shape for name, x in now.items()}:
+        if {name: x.shape for name, x in before.items()} == {
+            name: x.shape for name, x in now.items()
+        }:
             objective.head.load_state_dict(before)
     return objective
 
@@ -155,7 +163,9 @@ class BestWeights:
     def __call__(self, run: Run) -> None:
         if not isinstance(self.rows, Texts):
             self.rows = tokenized(self.rows, run.encoder, self.task, self.max_length)
-        predicted = predict(run.objective, self.rows, task=self.task, precision=run.training.precision)
+        predicted = predict(
+            run.objective, self.rows, task=self.task, precision=run.training.precision
+        )
         metrics = score(self.task, predicted, self.labels)
         self.evaluations.append({"step": run.steps, **metrics})
         if metrics[self.task.metrics[0]] > self.score:
@@ -179,7 +189,9 @@ def predict(
     The rows' labels are not read. `rows` may be `Texts`. `FineTuned` predicts in the precision that it was trained in.
     """
     texts = tokenized(rows, objective.encoder, get_task(task), max_length, labels=False)
-    order = texts.lengths.argsort(stable=True, descending=True)  # [N], longest first: little padding
+    order = texts.lengths.argsort(
+        stable=True, descending=True
+    )  # [N], longest first: little padding
     predictions, generator = [], torch.Generator().manual_seed(0)
     cast = autocast(precision, objective.encoder.device)
     with evaluating(objective):
@@ -194,7 +206,9 @@ def predict(
     return by_length[order.argsort()].numpy()
 
 
-def tokenized(rows: Any, encoder: Encoder, task: Task, max_length: int, labels: bool = True) -> Texts:
+def tokenized(
+    rows: Any, encoder: Encoder, task: Task, max_length: int, labels: bool = True
+) -> Texts:
     """Rows of a task as `Texts`, with their labels or without; the columns may have other names than the task's."""
     if isinstance(rows, Texts):
         return rows

@@ -48,7 +48,9 @@ def f1(predicted: Any, labels: Any) -> float:
 
     predicted, labels = _classes(predicted, labels)
     if not np.isin([*predicted, *labels], (0, 1)).all():
-        raise ValueError("F1 is of class 1 among the classes 0 and 1, and there are others: take macro_f1.")
+        raise ValueError(
+            "F1 is of class 1 among the classes 0 and 1, and there are others: take macro_f1."
+        )
     return float(f1_score(labels, predicted, pos_label=1, average="binary", zero_division=0.0))
 
 
@@ -61,7 +63,9 @@ def macro_f1(predicted: Any, labels: Any) -> float:
     from sklearn.metrics import f1_score
 
     predicted, labels = _classes(predicted, labels)
-    return float(f1_score(labels, predicted, labels=np.unique(labels), average="macro", zero_division=0.0))
+    return float(
+        f1_score(labels, predicted, labels=np.unique(labels), average="macro", zero_division=0.0)
+    )
 
 
 def pearson(predicted: Any, labels: Any) -> float:
@@ -106,7 +110,9 @@ AVERAGED: dict[str, tuple[str, ...]] = {
 """The tasks that each paper averages over. CMLM prints no average."""
 
 
-def glue_average(scores: Mapping[str, float], paper: Literal["coco_lm", "capt", "scl"] = "coco_lm") -> float:
+def glue_average(
+    scores: Mapping[str, float], paper: Literal["coco_lm", "capt", "scl"] = "coco_lm"
+) -> float:
     """The plain mean over a paper's tasks; MNLI counts once, as the mean of matched and mismatched if both are given.
 
     Args:
@@ -152,7 +158,9 @@ def _pair(predicted: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     if not np.isfinite(labels).all():
         raise ValueError("A label is not a finite number: leave out the rows without one.")
     if not np.isfinite(predicted).all():
-        raise checks.NotFiniteError("A prediction is not finite: the model that made it has diverged.")
+        raise checks.NotFiniteError(
+            "A prediction is not finite: the model that made it has diverged."
+        )
     return predicted, labels
 
 
@@ -161,7 +169,9 @@ def _classes(predicted: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     predicted, labels = _pair(predicted, labels)
     for values in (predicted, labels):
         if (values != np.round(values)).any():
-            raise ValueError("Classes are compared, and these are scores: round them, or take argmax.")
+            raise ValueError(
+                "Classes are compared, and these are scores: round them, or take argmax."
+            )
     return predicted, labels
 
 

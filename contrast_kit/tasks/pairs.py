@@ -45,9 +45,13 @@ def similar_against_random(encoder: Any, pairs: Pairs, n: int = 20_000) -> PairC
         >>> 0 < cosines.gap < 0.2, cosines.auc > 0.9  # never trained: all is alike, and yet in order
         (True, True)
     """
-    first, second = (vectors_of(encoder, texts) for texts in zip(*pairs, strict=True))  # [P, D] each
+    first, second = (
+        vectors_of(encoder, texts) for texts in zip(*pairs, strict=True)
+    )  # [P, D] each
     n = min(n, len(first) * (len(first) - 1) // 2)
-    return PairCosines(geometry.pair_cosines(first, second), geometry.random_pair_cosines(first, n=n))
+    return PairCosines(
+        geometry.pair_cosines(first, second), geometry.random_pair_cosines(first, n=n)
+    )
 
 
 def hard_pairs(count: int, seed: int = 1, *, most_shared: float = 1 / 3) -> Pairs:

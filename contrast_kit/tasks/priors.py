@@ -29,7 +29,11 @@ def question_only(
     from sklearn.linear_model import SGDClassifier
 
     frequent = {answer for answer, _ in Counter(answers).most_common(most)}
-    kept = [(question, answer) for question, answer in zip(questions, answers, strict=True) if answer in frequent]
+    kept = [
+        (question, answer)
+        for question, answer in zip(questions, answers, strict=True)
+        if answer in frequent
+    ]
     bag = CountVectorizer(binary=True, token_pattern=WORD)
     counts = bag.fit_transform(question for question, _ in kept)  # [N, words]
     model = SGDClassifier(loss="log_loss", alpha=1e-5, max_iter=6, tol=None, random_state=0)
@@ -60,7 +64,10 @@ def picture_vectors(pictures: Any, ids: Sequence[int]) -> np.ndarray:
     `pictures` are `data.Pictures`. It is a fair view for a linear model, which has no question to look by.
     """
     rows = pictures.rows(ids)  # [N], each picture as often as it is asked about
-    mask, regions = pictures.region_mask[rows, :, None], pictures.regions[rows]  # [N, R, 1], [N, R, F]
+    mask, regions = (
+        pictures.region_mask[rows, :, None],
+        pictures.regions[rows],
+    )  # [N, R, 1], [N, R, F]
     counts = mask.sum(1)  # [N, 1]
     mean = regions.masked_fill(~mask, 0).sum(1) / counts  # [N, F]
     most = regions.masked_fill(~mask, -float("inf")).amax(1)  # [N, F]

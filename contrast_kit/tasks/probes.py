@@ -16,7 +16,15 @@ from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.encoder.folders import architecture
 from contrast_kit.geometry import pair_cosines
 from contrast_kit.objectives import Objective
-from contrast_kit.tasks.table import Task, TaskData, first_rows, get_task, labels_of, score, texts_of
+from contrast_kit.tasks.table import (
+    Task,
+    TaskData,
+    first_rows,
+    get_task,
+    labels_of,
+    score,
+    texts_of,
+)
 
 STRENGTHS = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
 """What cross-validation chooses among: C of the logistic regression, 1 / α of the ridge regression."""
@@ -35,7 +43,9 @@ class Probe:
 
     def evaluate(self, rows: Any) -> dict[str, float]:
         """The task's metrics on rows."""
-        return score(self.task, self.model.predict(features(self.encoder, rows, self.task)), labels_of(rows))
+        return score(
+            self.task, self.model.predict(features(self.encoder, rows, self.task)), labels_of(rows)
+        )
 
 
 def linear_probe(
@@ -71,7 +81,12 @@ def linear_probe(
 
 
 def fit_probe(
-    encoder: Encoder, train: Any, *, task: Task | str, strength: float | Literal["cv"] = "cv", seed: int = 0
+    encoder: Encoder,
+    train: Any,
+    *,
+    task: Task | str,
+    strength: float | Literal["cv"] = "cv",
+    seed: int = 0,
 ) -> Probe:
     """The model of `linear_probe`, to be evaluated on several sets of rows. Arguments as there."""
     task = get_task(task)
@@ -89,7 +104,9 @@ def _model(task: Task, strength: float, seed: int, **options: Any) -> Any:
     if task.regression:
         model = Ridge(alpha=1 / strength)
     else:
-        model = LogisticRegression(**{"C": strength, "random_state": seed, "max_iter": 2000} | options)
+        model = LogisticRegression(
+            **{"C": strength, "random_state": seed, "max_iter": 2000} | options
+        )
     return make_pipeline(StandardScaler(), model)
 
 
@@ -108,7 +125,11 @@ def _cross_validated(x: np.ndarray, y: np.ndarray, task: Task, seed: int) -> flo
         folds, kind, scoring = min(3, len(y)), KFold, "neg_mean_squared_error"
         options = {}
     else:
-        folds, kind, scoring = min(3, *((y == label).sum() for label in classes)), StratifiedKFold, "neg_log_loss"
+        folds, kind, scoring = (
+            min(3, *((y == label).sum() for label in classes)),
+            StratifiedKFold,
+            "neg_log_loss",
+        )
         options = dict(max_iter=200, tol=1e-3)  # enough to rank five strengths
     if folds < 2:
         return 1.0
@@ -119,12 +140,16 @@ def _cross_validated(x: np.ndarray, y: np.ndarray, task: Task, seed: int) -> flo
         for strength in STRENGTHS:
             model = _model(task, strength, seed, **options)
             scores.append(cross_val_score(model, x, y, cv=split, scoring=scoring).mean())
-            if scores[-1] < max(scores):  # stronger ones learn the rows by heart, and take longer each time
+            if scores[-1] < max(
+                scores
+            ):  # stronger ones learn the rows by heart, and take longer each time
                 break
     return STRENGTHS[int(np.argmax(scores))]
 
 
-def knn_probe(encoder: Encoder, train: Any, test: Any, *, task: Task | str, k: int = 5) -> dict[str, float]:
+def knn_probe(
+    encoder: Encoder, train: Any, test: Any, *, task: Task | str, k: int = 5
+) -> dict[str, float]:
     """Each test text gets the majority label (for a score: the mean) of its `k` nearest training texts by cosine.
 
     It shows what the neighbourhoods of the space hold, without learning. Pairs are treated as in `linear_probe`. In a
@@ -141,11 +166,15 @@ def knn_probe(encoder: Encoder, train: Any, test: Any, *, task: Task | str, k: i
     if task.regression:
         return score(task, y[nearest].double().mean(1).numpy(), labels_of(test))
     votes = cosine.new_zeros(len(z), task.classes)  # [M, C]
-    votes.scatter_add_(1, y[nearest], 1 + 1e-4 * cosine)  # cosines break ties only, in float64 in a narrow cone too
+    votes.scatter_add_(
+        1, y[nearest], 1 + 1e-4 * cosine
+    )  # cosines break ties only, in float64 in a narrow cone too
     return score(task, votes.argmax(1).numpy(), labels_of(test))
 
 
-def zero_shot_sts(encoder: Encoder, rows: Any, *, columns: tuple[str, str] | None = None) -> dict[str, float]:
+def zero_shot_sts(
+    encoder: Encoder, rows: Any, *, columns: tuple[str, str] | None = None
+) -> dict[str, float]:
     """Graded similarity without any training: the cosine of the two texts' vectors against the human score.
 
     Args:
@@ -162,7 +191,12 @@ def zero_shot_sts(encoder: Encoder, rows: Any, *, columns: tuple[str, str] | Non
 
 
 def probe(
-    encoder: Encoder, data: TaskData, kind: str = "linear", *, limit: int | None = None, **options: Any
+    encoder: Encoder,
+    data: TaskData,
+    kind: str = "linear",
+    *,
+    limit: int | None = None,
+    **options: Any,
 ) -> dict[str, float]:
     """A probe from the task's training rows to its validation rows, in one call.
 
@@ -201,7 +235,9 @@ def fill_rate(encoder: Encoder, texts: list[str], k: int = 5) -> float:
         >>> ck.tasks.fill_rate(encoder, texts, k=len(encoder.tokenizer))
         1.0
     """
-    batch = Texts(texts, encoder.tokenizer, max_length=min(128, encoder.max_length)).batch(range(len(texts)))
+    batch = Texts(texts, encoder.tokenizer, max_length=min(128, encoder.max_length)).batch(
+        range(len(texts))
+    )
     hits = []
     with evaluating(encoder):
         for place in range(batch["input_ids"].shape[1]):
@@ -235,7 +271,9 @@ def weights_hash(module: nn.Module) -> str:
     digest = hashlib.sha256()
     for name, value in sorted(module.state_dict().items()):
         digest.update(name.encode())
-        digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+        digest.update(
+            value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
+        )
     return digest.hexdigest()[:12]
 
 
@@ -266,5 +304,7 @@ def _training_labels(task: Task, rows: Any) -> np.ndarray:
             "the classes from 0."
         )
     if not task.regression and y.max() >= task.classes:
-        raise ValueError(f"{task.name} has the classes 0 to {task.classes - 1}, but not all training labels are.")
+        raise ValueError(
+            f"{task.name} has the classes 0 to {task.classes - 1}, but not all training labels are."
+        )
     return y

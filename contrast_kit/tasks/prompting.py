@@ -46,7 +46,9 @@ class Template:
         return replace(self, demonstrations=False)
 
 
-MNLI = Template("{premise:cut}? {mask}, {hypothesis:lower}", ("Yes", "Maybe", "No"), samples=4, max_length=256)
+MNLI = Template(
+    "{premise:cut}? {mask}, {hypothesis:lower}", ("Yes", "Maybe", "No"), samples=4, max_length=256
+)
 """LM-BFF's manual template and label words for MNLI: "⟨premise without its full stop⟩? Yes, ⟨hypothesis⟩"."""
 TEMPLATES: dict[str, Template] = {
     "cola": Template("{sentence} This is {mask}.", ("incorrect", "correct")),
@@ -77,7 +79,9 @@ def _filled(rows: Any, template: str, words: Sequence[str]) -> list[str]:
     table = {name: column(rows, name) for name in sorted(columns)}
     for name, values in table.items():
         if None in values:
-            raise ValueError(f"Row {values.index(None)} has no {name}, which the template names: leave such rows out.")
+            raise ValueError(
+                f"Row {values.index(None)} has no {name}, which the template names: leave such rows out."
+            )
     texts = []
     for word, *values in zip(words, *table.values(), strict=True):
         row = dict(zip(table, values, strict=True))
@@ -86,7 +90,9 @@ def _filled(rows: Any, template: str, words: Sequence[str]) -> list[str]:
     return texts
 
 
-def prompts(rows: Any, template: str, tokenizer: Any, *, labels: bool = True) -> list[dict[str, Any]]:
+def prompts(
+    rows: Any, template: str, tokenizer: Any, *, labels: bool = True
+) -> list[dict[str, Any]]:
     """Each row as one text, `{"text": …, "label": …}`, with the mask in the place of its label word.
 
     Args:
@@ -107,10 +113,15 @@ def prompts(rows: Any, template: str, tokenizer: Any, *, labels: bool = True) ->
     texts = _filled(rows, template, [tokenizer.mask_token] * len(as_rows(rows)))
     if not labels:
         return [{"text": text} for text in texts]
-    return [{"text": text, "label": label} for text, label in zip(texts, column(rows, "label"), strict=True)]
+    return [
+        {"text": text, "label": label}
+        for text, label in zip(texts, column(rows, "label"), strict=True)
+    ]
 
 
-def demonstrations(rows: Any, template: str, tokenizer: Any, words: Sequence[str]) -> Demonstrations:
+def demonstrations(
+    rows: Any, template: str, tokenizer: Any, words: Sequence[str]
+) -> Demonstrations:
     """Rows as solved examples for `Prompt`, which draws one of each class afresh at every use."""
     labels = labels_of(rows).tolist()
     questions = tokenizer([row["text"] for row in prompts(rows, template, tokenizer)])["input_ids"]
@@ -178,4 +189,6 @@ class Prompted(fine_tuning.FineTuned):
 
     def predict(self, rows: Any) -> np.ndarray:
         """Classes of rows, [N]; with demonstrations, by the mean of the logits over draws of them."""
-        return super().predict(prompts(rows, self.template.text, self.encoder.tokenizer, labels=False))
+        return super().predict(
+            prompts(rows, self.template.text, self.encoder.tokenizer, labels=False)
+        )

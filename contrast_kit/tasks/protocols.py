@@ -119,7 +119,9 @@ SCL_TRANSFER = Protocol(
 """SCL, section 5.4: start from the model fine-tuned on SST-2 (`SCL_FULL`; `tasks.transfer` does both), 20 rows of each
 class of Amazon-2 or Yelp-2. The epochs are ours, between those of 20 and of 100 rows."""
 
-SCL_NOISE = Sweep(replace(SCL_FEW_SHOT, name="SCL noise", sizes=(100,)), "temperature", (None, 0.3, 0.5, 0.7, 0.9))
+SCL_NOISE = Sweep(
+    replace(SCL_FEW_SHOT, name="SCL noise", sizes=(100,)), "temperature", (None, 0.3, 0.5, 0.7, 0.9)
+)
 """SCL, section 5.3: 100 labelled rows and three back-translations of each at temperature T; None is "Original". Nothing
 about the epochs is printed: they are those of 100 rows, so that an augmented run takes four times as many updates."""
 
@@ -149,15 +151,21 @@ the rows that are reported); here stands one point from the middle of that grid.
 which is not printed, is that of the library that COCO-LM builds on. `SQUAD` is its other half, and `COCO_LM_LARGE` has
 table 7's other column of rates."""
 
-COCO_LM_LARGE = replace(COCO_LM, name="COCO-LM GLUE, large++", lr=1e-5, search=COCO_LM_SEARCH["large++"])
+COCO_LM_LARGE = replace(
+    COCO_LM, name="COCO-LM GLUE, large++", lr=1e-5, search=COCO_LM_SEARCH["large++"]
+)
 """As `COCO_LM`, with the rates that table 7 prints for large++."""
 
-SQUAD = replace(COCO_LM, name="COCO-LM SQuAD 2.0", epochs={None: 2}, lr=3e-5, head=None, mismatched=False)
+SQUAD = replace(
+    COCO_LM, name="COCO-LM SQuAD 2.0", epochs={None: 2}, lr=3e-5, head=None, mismatched=False
+)
 """COCO-LM, tables 1 and 8: SQuAD 2.0's development set, EM and F1, median of 5 seeds, after a search:
 `tasks.squad.run` runs this protocol, `examples/search_a_grid.py` table 8's grid."""
 
 MNLI_FRACTIONS = Sweep(
-    replace(COCO_LM, name="COCO-LM few-label MNLI", report="mean"), "fraction", (0.01, 0.1, 0.2, 1.0)
+    replace(COCO_LM, name="COCO-LM few-label MNLI", report="mean"),
+    "fraction",
+    (0.01, 0.1, 0.2, 1.0),
 )
 """COCO-LM, figure 7 (c) and (d): MNLI, matched and mismatched, with a share of its labels; five runs each, their mean,
 lowest and highest (`Results.summary`). The figure's axis is not printed: these are the shares that its text names. How

@@ -76,9 +76,18 @@ class Results:
             low, high = interval(independent_observations(runs, "test"), level)
             test, reported = runs["test"], selected_runs(runs, self.protocol)["test"]
             row = {"task": task, "n": n, "method": method, "metric": runs["metric"].iloc[0]}
-            row |= {"reported": self.report(runs), "reported_sd": reported.std(ddof=self.protocol.ddof)}
+            row |= {
+                "reported": self.report(runs),
+                "reported_sd": reported.std(ddof=self.protocol.ddof),
+            }
             row |= {"rule": self._rule(), "mean": test.mean(), "sd": test.std(ddof=1)}
-            row |= {"lowest": test.min(), "highest": test.max(), "runs": len(runs), "low": low, "high": high}
+            row |= {
+                "lowest": test.min(),
+                "highest": test.max(),
+                "runs": len(runs),
+                "low": low,
+                "high": high,
+            }
             rows.append(row)
         return pd.DataFrame(rows)
 
@@ -103,22 +112,39 @@ class Results:
         same = ["task", "n", "draw", "seed"]
         columns = [name for name in ("test", "split") if name in self.table]
         groups = list(_groups(self.table))
-        base = pd.concat([runs.set_index(same)[columns] for (_, _, method), runs in groups if method == baseline])
+        base = pd.concat(
+            [runs.set_index(same)[columns] for (_, _, method), runs in groups if method == baseline]
+        )
         rows = []
         for (task, n, method), runs in groups:
             pairs = runs.join(base.add_suffix("_base"), on=same, how="inner")
             if method == baseline or pairs.empty:
                 continue
-            if "split" in pairs and (pairs["split"].fillna("") != pairs["split_base"].fillna("")).any():
-                raise ValueError(f"{method} and {baseline} had other rows at the same draw (split): they are no pairs.")
+            if (
+                "split" in pairs
+                and (pairs["split"].fillna("") != pairs["split_base"].fillna("")).any()
+            ):
+                raise ValueError(
+                    f"{method} and {baseline} had other rows at the same draw (split): they are no pairs."
+                )
             d = pairs["test"] - pairs["test_base"]
-            low, high = interval(independent_observations(pairs.assign(difference=d), "difference"), level)
-            row = {"task": task, "n": n, "method": method, "baseline": baseline, "difference": d.mean()}
+            low, high = interval(
+                independent_observations(pairs.assign(difference=d), "difference"), level
+            )
+            row = {
+                "task": task,
+                "n": n,
+                "method": method,
+                "baseline": baseline,
+                "difference": d.mean(),
+            }
             row |= {"sd": d.std(ddof=1), "pairs": len(d), "low": low, "high": high}
             rows.append(row | {"wins": float((d > 0).mean() + 0.5 * (d == 0).mean())})
         return pd.DataFrame(rows)
 
-    def intervals(self, baseline: str, methods: Sequence[str] | None = None) -> dict[str, tuple[float, float, float]]:
+    def intervals(
+        self, baseline: str, methods: Sequence[str] | None = None
+    ) -> dict[str, tuple[float, float, float]]:
         """The `differences` of one task and size as `plots.intervals` takes them: by method, for all or for these."""
         self._check_one_kind("intervals")
         rows = self.differences(baseline)
@@ -174,7 +200,11 @@ class Results:
         return rules[self.protocol.report]
 
     def __repr__(self) -> str:
-        state = "" if self.complete else " (stopped before the end: run again with the same folder to go on)"
+        state = (
+            ""
+            if self.complete
+            else " (stopped before the end: run again with the same folder to go on)"
+        )
         return f"{self.protocol.name}: {len(self.table)} runs{state}"
 
 

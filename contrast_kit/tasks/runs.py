@@ -49,7 +49,9 @@ class PlannedRun:
         return (self.name, self.data.name, len(self.chosen), self.draw, self.seed)
 
 
-def plan_runs(protocol: Protocol, data: Iterable[TaskData], pipelines: Mapping[str, Pipeline]) -> Iterator[PlannedRun]:
+def plan_runs(
+    protocol: Protocol, data: Iterable[TaskData], pipelines: Mapping[str, Pipeline]
+) -> Iterator[PlannedRun]:
     """All runs, with the methods innermost, so that after a stop all methods have done the same draws."""
     draws = range(protocol.first_draw, protocol.first_draw + protocol.draws)
     for each in data:
@@ -85,7 +87,9 @@ def held_rows(protocol: Protocol, data: TaskData) -> HeldOut:
     )
 
 
-def rows_of(planned: PlannedRun, protocol: Protocol, paraphraser: Callable | None = None) -> tuple[Any, Any]:
+def rows_of(
+    planned: PlannedRun, protocol: Protocol, paraphraser: Callable | None = None
+) -> tuple[Any, Any]:
     """The training rows of a draw, with noisy copies where the protocol adds some, and the rows for post-training."""
     rows, chosen, pipeline = planned.data.train, planned.chosen, planned.pipeline
     train = texts = select_rows(rows, chosen)
@@ -158,7 +162,9 @@ def run(
     hashes = {}
     for planned in plan:
         if planned.key in hashes:
-            raise ValueError("Two of these runs would have one row of the table: give each data set a name of its own.")
+            raise ValueError(
+                "Two of these runs would have one row of the table: give each data set a name of its own."
+            )
         hashes[planned.key] = setting_hash(planned, protocol, before, paraphraser, settings)
         if done.get(planned.key, {}).get("setting", hashes[planned.key]) != hashes[planned.key]:
             raise ValueError(
@@ -194,20 +200,42 @@ def refuse_overridden(varied: Iterable[str], settings: Mapping[str, Any]) -> Non
     """Raise for a setting that would make all points of a grid the same."""
     for name in varied:
         if name in settings:
-            raise ValueError(f"The grid varies {name}, and {name}= would override it: leave it out.")
+            raise ValueError(
+                f"The grid varies {name}, and {name}= would override it: leave it out."
+            )
 
 
 def setting_hash(
-    planned: PlannedRun, protocol: Protocol, start: str, paraphraser: Any, settings: Mapping[str, Any]
+    planned: PlannedRun,
+    protocol: Protocol,
+    start: str,
+    paraphraser: Any,
+    settings: Mapping[str, Any],
 ) -> str:
     """A hash of everything that decides a run's result, apart from its key."""
     pipeline = planned.pipeline
-    decisive = [pipeline.description, planned.data.task, planned.source, start, sorted(settings.items())]
+    decisive = [
+        pipeline.description,
+        planned.data.task,
+        planned.source,
+        start,
+        sorted(settings.items()),
+    ]
     decisive += [protocol.training(planned.size), protocol.choose, protocol.head]
     if pipeline.post:
         decisive.append(protocol.post_training(planned.size))
-    decisive += [protocol.stratified, protocol.per_class, protocol.fraction, protocol.shots, protocol.split_seed]
-    decisive += [protocol.metrics.get(planned.data.task.name), protocol.validation, protocol.mismatched]
+    decisive += [
+        protocol.stratified,
+        protocol.per_class,
+        protocol.fraction,
+        protocol.shots,
+        protocol.split_seed,
+    ]
+    decisive += [
+        protocol.metrics.get(planned.data.task.name),
+        protocol.validation,
+        protocol.mismatched,
+    ]
     if protocol.temperature is not None:
         decisive += [protocol.temperature, protocol.copies, paraphraser]
     return hashlib.sha256(repr(decisive).encode()).hexdigest()[:12]
@@ -253,7 +281,13 @@ def _run_one(
 
 
 def post_train(
-    start: Encoder | FineTune, pipeline: Pipeline, rows: Any, *, task: Task, seed: int, **settings: Any
+    start: Encoder | FineTune,
+    pipeline: Pipeline,
+    rows: Any,
+    *,
+    task: Task,
+    seed: int,
+    **settings: Any,
 ) -> Encoder:
     """A copy of `start`, post-trained on the texts of `rows`. Raises KeyboardInterrupt where the user stopped it."""
     encoder = copy.deepcopy(encoder_of(start))

@@ -82,7 +82,9 @@ class EvalSuite:
     """The noise whose effect is measured."""
 
     def __repr__(self) -> str:
-        counts = f"{len(self.pairs)} pairs, {len(self.hard)} hard and {len(self.graded)} graded ones"
+        counts = (
+            f"{len(self.pairs)} pairs, {len(self.hard)} hard and {len(self.graded)} graded ones"
+        )
         return f"EvalSuite of {counts}; probes: {', '.join(self.probes) or 'none'}; noise: {self.disturb}"
 
     @classmethod
@@ -128,7 +130,9 @@ class WordCounts:
         self.vocabulary = {"mask_id": tokenizer.mask_token_id, "vocab_size": len(tokenizer)}
         self.weights = torch.ones(len(tokenizer))  # [V]
         if idf is not None:
-            parts = (self.encode(idf[i : i + 500]) for i in range(0, len(idf), 500))  # [500, V] each
+            parts = (
+                self.encode(idf[i : i + 500]) for i in range(0, len(idf), 500)
+            )  # [500, V] each
             documents = sum((part > 0).sum(0) for part in parts)  # [V]
             self.weights = ((1 + len(idf)) / (1 + documents)).log() + 1
 
@@ -161,7 +165,11 @@ class Centred:
     """
 
     def __init__(self, encoder: Encoder | WordCounts, texts: list[str]) -> None:
-        self.encoder, self.tokenizer, self.vocabulary = encoder, encoder.tokenizer, encoder.vocabulary
+        self.encoder, self.tokenizer, self.vocabulary = (
+            encoder,
+            encoder.tokenizer,
+            encoder.vocabulary,
+        )
         self.mean = encoder.encode(texts).mean(0).float().cpu()  # [N, D] -> [D]
 
     def encode(self, texts: list[str]) -> Tensor:
@@ -227,7 +235,9 @@ def _noise_sensitivity(encoder: Any, suite: EvalSuite) -> float:
     batch = _batch(texts, encoder.tokenizer, getattr(encoder, "max_length", 128))
     noisy = suite.disturb(batch, torch.Generator().manual_seed(0), encoder.vocabulary)
     try:
-        return geometry.noise_sensitivity(_encode_view(encoder, batch), _encode_view(encoder, noisy)).item()
+        return geometry.noise_sensitivity(
+            _encode_view(encoder, batch), _encode_view(encoder, noisy)
+        ).item()
     except ValueError:
         return float("nan")
 
@@ -241,5 +251,7 @@ def _encode_view(encoder: Any, view: Mapping[str, Tensor]) -> Tensor:
         return encoder.pool(encoder(view), view).float().cpu()
 
 
-def _batch(texts: list[str], tokenizer: PreTrainedTokenizerBase, limit: int = 128) -> dict[str, Tensor]:
+def _batch(
+    texts: list[str], tokenizer: PreTrainedTokenizerBase, limit: int = 128
+) -> dict[str, Tensor]:
     return Texts(list(texts), tokenizer, max_length=min(128, limit)).batch(range(len(texts)))

@@ -56,7 +56,9 @@ def draw(
     chosen = []
     for label, share, count in zip(classes, shares, counts, strict=True):
         if count < share:
-            raise ValueError(f"Class {label} has {count} rows, fewer than the {share} that are wanted.")
+            raise ValueError(
+                f"Class {label} has {count} rows, fewer than the {share} that are wanted."
+            )
         chosen.append(order[labels[order] == label][:share])
     joined = np.concatenate(chosen)
     return joined[np.random.default_rng(seed).permutation(len(joined))].tolist()
@@ -95,7 +97,9 @@ def shots(labels: Any, k: int, seed: int) -> tuple[list[int], list[int]]:
         by_class.setdefault(labels[row].item(), []).append(row)
     for label, rows in by_class.items():
         if len(rows) < 2 * k:
-            raise ValueError(f"Class {label} has {len(rows)} rows, fewer than the {2 * k} that are wanted.")
+            raise ValueError(
+                f"Class {label} has {len(rows)} rows, fewer than the {2 * k} that are wanted."
+            )
     train = [row for rows in by_class.values() for row in rows[:k]]
     validation = [row for rows in by_class.values() for row in rows[k : 2 * k]]
     return train, validation
@@ -203,7 +207,9 @@ def split_hash(*parts: Any) -> str:
     digest = hashlib.sha256()
     for part in parts:
         for row in [] if part is None else as_rows(part):
-            digest.update(json.dumps(row, sort_keys=True, ensure_ascii=False, default=_plain).encode())
+            digest.update(
+                json.dumps(row, sort_keys=True, ensure_ascii=False, default=_plain).encode()
+            )
         digest.update(b"|")
     return digest.hexdigest()[:12]
 

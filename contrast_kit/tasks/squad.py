@@ -57,7 +57,9 @@ class Reader:
     stride: int = 128
 
     @torch.no_grad()
-    def read(self, rows: Any, *, n: int = 20, max_answer: int = 30, batch_size: int = 32) -> dict[str, Answered]:
+    def read(
+        self, rows: Any, *, n: int = 20, max_answer: int = 30, batch_size: int = 32
+    ) -> dict[str, Answered]:
         """The n best answers to each question, by `id`.
 
         An answer's score is that of its start plus that of its end; both lie in one window, the end not before the
@@ -70,15 +72,21 @@ class Reader:
         """
         blank = [dict(row) | {"answers": {"text": [], "answer_start": []}} for row in as_rows(rows)]
         encoder = self.objective.encoder
-        windows = Windows(blank, encoder.tokenizer, min(self.max_length, encoder.max_length), stride=self.stride)
+        windows = Windows(
+            blank, encoder.tokenizer, min(self.max_length, encoder.max_length), stride=self.stride
+        )
         texts: list[list[tuple[str, float]]] = [[] for _ in blank]
         nulls = [float("inf")] * len(blank)
         order = windows.lengths.argsort(stable=True, descending=True).tolist()  # little padding
         with evaluating(self.objective):
             for first in range(0, len(order), batch_size):
                 chosen = order[first : first + batch_size]
-                view = {key: value.to(encoder.device) for key, value in windows.batch(chosen).items()}
-                for window, logits in zip(chosen, self.objective.logits(view).cpu().numpy(), strict=True):
+                view = {
+                    key: value.to(encoder.device) for key, value in windows.batch(chosen).items()
+                }
+                for window, logits in zip(
+                    chosen, self.objective.logits(view).cpu().numpy(), strict=True
+                ):
                     row = int(windows.row_of[window])
                     nulls[row] = min(nulls[row], float(logits[0].sum()))
                     for start, end, value in spans(logits, n, max_answer):
@@ -181,16 +189,23 @@ def evaluate_across(answers: Mapping[str, tuple[str, float]], rows: Any) -> dict
     rows = questions(rows)
     contexts = list(dict.fromkeys(row["context"] for row in rows))
     if len(contexts) < 2:
-        raise ValueError("These questions are about one paragraph, so no threshold can be chosen on another.")
+        raise ValueError(
+            "These questions are about one paragraph, so no threshold can be chosen on another."
+        )
     first = set(contexts[::2])
-    halves = [row for row in rows if row["context"] in first], [row for row in rows if row["context"] not in first]
+    halves = (
+        [row for row in rows if row["context"] in first],
+        [row for row in rows if row["context"] not in first],
+    )
     predictions: dict[str, str] = {}
     for half, other in (halves, halves[::-1]):
         threshold = best_threshold(answers, other)
         predictions |= apply_threshold({row["id"]: answers[row["id"]] for row in half}, threshold)
     result = score(predictions, rows)
     for metric in ("exact", "f1"):
-        result[f"best_{metric}"] = score(apply_threshold(answers, best_threshold(answers, rows, metric)), rows)[metric]
+        result[f"best_{metric}"] = score(
+            apply_threshold(answers, best_threshold(answers, rows, metric)), rows
+        )[metric]
     return result
 
 
@@ -227,11 +242,15 @@ def run(
         options.pop("epochs")
     options |= settings
     split, before = split_hash(train, validation), encoder_hash(start)
-    setting = hashlib.sha256(repr([sorted(options.items()), split, before]).encode()).hexdigest()[:12]
+    setting = hashlib.sha256(repr([sorted(options.items()), split, before]).encode()).hexdigest()[
+        :12
+    ]
     path = None if folder is None else Path(folder).expanduser() / "results.csv"
     done = read(path) if path is not None and path.exists() else []
     if any(row["setting"] != setting for row in done):
-        raise ValueError(f"{path} holds runs with other settings, another start or other rows: take another folder.")
+        raise ValueError(
+            f"{path} holds runs with other settings, another start or other rows: take another folder."
+        )
     complete = True
     for seed in sorted(set(protocol.seeds) - {row["seed"] for row in done}):
         began = time.monotonic()
@@ -240,11 +259,26 @@ def run(
             complete = False
             break
         scores = evaluate_across(reader.answers(validation), validation)
-        row = {"method": "Span", "task": name, "n": len(train), "draw": 0, "seed": seed, "metric": "f1"}
+        row = {
+            "method": "Span",
+            "task": name,
+            "n": len(train),
+            "draw": 0,
+            "seed": seed,
+            "metric": "f1",
+        }
         row |= {"validation": None, "test": scores.pop("f1")}
         row |= {f"test_{key}": value for key, value in scores.items()}
-        row |= {"split": split, "start": before, "post": "", "setting": setting, "steps": reader.run.steps}
+        row |= {
+            "split": split,
+            "start": before,
+            "post": "",
+            "setting": setting,
+            "steps": reader.run.steps,
+        }
         done.append(row | {"seconds": round(time.monotonic() - began, 3)})
         if path is not None:
             write(table_of(done), path)
-    return Results(table_of(row for row in done if row["seed"] in protocol.seeds), protocol, complete)
+    return Results(
+        table_of(row for row in done if row["seed"] in protocol.seeds), protocol, complete
+    )

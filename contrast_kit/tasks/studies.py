@@ -113,7 +113,9 @@ def sweep(
     refuse_overridden([plan.by], options)
     data, results = listed(data), {}
     for value, protocol in plan.protocols.items():
-        results[value] = run(protocol, data, start, methods, folder=_inside(folder, f"{plan.by}={value}"), **options)
+        results[value] = run(
+            protocol, data, start, methods, folder=_inside(folder, f"{plan.by}={value}"), **options
+        )
         if not results[value].complete:
             break
     return SweepResults(plan.by, results)
@@ -161,7 +163,9 @@ def transfer(
         own = _inside(folder, name)
         model = source_model(source, start, pipeline, source_protocol, own, **settings)
         methods = {name: replace(pipeline, post=None)}
-        results = run(target_protocol, targets, model, methods, folder=own, progress=progress, **settings)
+        results = run(
+            target_protocol, targets, model, methods, folder=own, progress=progress, **settings
+        )
         tables.append(results.table)
         if not results.complete:
             complete = False
@@ -170,10 +174,17 @@ def transfer(
 
 
 def source_model(
-    source: TaskData, start: Encoder, pipeline: Pipeline, protocol: Protocol, folder: Path | None, **settings: Any
+    source: TaskData,
+    start: Encoder,
+    pipeline: Pipeline,
+    protocol: Protocol,
+    folder: Path | None,
+    **settings: Any,
 ) -> FineTune:
     """The model that a pipeline trains on all rows of the source; read from `folder` where it was kept before."""
-    planned = next(plan_runs(replace(protocol, sizes=protocol.sizes[-1:]), [source], {"source": pipeline}))
+    planned = next(
+        plan_runs(replace(protocol, sizes=protocol.sizes[-1:]), [source], {"source": pipeline})
+    )
     seed, task = planned.seed, task_of(protocol, source)
     if folder is not None:
         setting = setting_hash(planned, protocol, encoder_hash(start), None, settings)
@@ -187,7 +198,9 @@ def source_model(
         options = protocol.post_training(planned.size) | settings
         begin = post_train(start, pipeline, source.train, task=task, seed=seed, **options)
     rows = (source.train, planned.held.validation)
-    best, _ = tune_by_grid(begin, *rows, pipeline, protocol, task=task, size=planned.size, seed=seed, **settings)
+    best, _ = tune_by_grid(
+        begin, *rows, pipeline, protocol, task=task, size=planned.size, seed=seed, **settings
+    )
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         with draft_of(file) as draft:
@@ -272,12 +285,22 @@ def search(
     if budget is not None:
         chosen = np.random.default_rng(0).permutation(len(every))[:budget]
         every = [every[i] for i in sorted(chosen)]
-    changed = [with_point(protocol, pipeline, point) for point in every]  # raises before anything runs
+    changed = [
+        with_point(protocol, pipeline, point) for point in every
+    ]  # raises before anything runs
     scores = []
     for point, (own, contestant) in zip(every, changed, strict=True):
         place = _inside(folder, describe_point(point))
         try:
-            results = run(own, data, start, {"searched": contestant}, folder=place, progress=progress, **settings)
+            results = run(
+                own,
+                data,
+                start,
+                {"searched": contestant},
+                folder=place,
+                progress=progress,
+                **settings,
+            )
         except (FloatingPointError, NotFiniteError):
             scores.append(float("nan"))
             continue
@@ -285,19 +308,25 @@ def search(
             raise KeyboardInterrupt
         scores.append(round(_compared_by(results), 12))  # equal means tie, whatever their last bits
     if np.isnan(scores).all():
-        raise FloatingPointError(f"All {len(scores)} points of the search diverged: search lower learning rates.")
+        raise FloatingPointError(
+            f"All {len(scores)} points of the search diverged: search lower learning rates."
+        )
     columns = {name: pd.Series([point[name] for point in every], dtype=object) for name in grid}
     return SearchResults(pd.DataFrame(columns | {"score": scores}), grid)
 
 
-def with_point(protocol: Protocol, pipeline: Pipeline, point: Mapping[str, Any]) -> tuple[Protocol, Pipeline]:
+def with_point(
+    protocol: Protocol, pipeline: Pipeline, point: Mapping[str, Any]
+) -> tuple[Protocol, Pipeline]:
     """The protocol and the pipeline with the values of a point.
 
     Raises:
         ValueError: for a name that neither the protocol nor the configs of the pipeline's objectives have.
     """
     for name, value in point.items():
-        stages = [stage for stage in ("post", "tune") if _has_setting(getattr(pipeline, stage), name)]
+        stages = [
+            stage for stage in ("post", "tune") if _has_setting(getattr(pipeline, stage), name)
+        ]
         if name in ("epochs", "post_epochs"):
             protocol = replace(protocol, **{name: dict.fromkeys(protocol.sizes, value)})
         elif name in [field.name for field in fields(Protocol)]:

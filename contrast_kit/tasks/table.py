@@ -44,9 +44,13 @@ class Task:
                     "adds one)."
                 )
             if self.regression and metric in ("accuracy", "mcc", "f1", "macro_f1"):
-                raise ValueError(f"{metric} is of classes, and {self.name} has scores: take spearman or pearson.")
+                raise ValueError(
+                    f"{metric} is of classes, and {self.name} has scores: take spearman or pearson."
+                )
         if "f1" in self.metrics and self.classes > 2:
-            raise ValueError(f"f1 is that of class 1 among two, and {self.name} has {self.classes}: take macro_f1.")
+            raise ValueError(
+                f"f1 is that of class 1 among two, and {self.name} has {self.classes}: take macro_f1."
+            )
 
     @property
     def kind(self) -> str:
@@ -89,7 +93,9 @@ _METRICS = {
 }
 
 TASKS: dict[str, Task] = {
-    task.name: Task(task.name, task.columns, task.label_names, _METRICS.get(task.name, ("accuracy",)))
+    task.name: Task(
+        task.name, task.columns, task.label_names, _METRICS.get(task.name, ("accuracy",))
+    )
     for task in glue.TASKS.values()
 }
 """All tasks by name."""
@@ -132,7 +138,9 @@ def score(task: Task | str, predicted: Any, labels: Any) -> dict[str, float]:
     """
     task, labels = get_task(task), as_numbers(labels)
     if np.any(unlabelled(labels)):
-        raise ValueError(f"Some labels of {task.name} are -1, which means secret: they cannot be scored.")
+        raise ValueError(
+            f"Some labels of {task.name} are -1, which means secret: they cannot be scored."
+        )
     return {name: METRICS[name](predicted, labels) for name in task.metrics}
 
 
@@ -202,7 +210,9 @@ class TaskData:
         return self.splits[name]
 
 
-def load(name: str | Path, *, task: Task | str | None = None, label: str = "label", **options: Any) -> TaskData:
+def load(
+    name: str | Path, *, task: Task | str | None = None, label: str = "label", **options: Any
+) -> TaskData:
     """Load the data of a task, with its row of the table. Takes what `data.load` takes, with the same options.
 
     Classes with names get the integers that the task's `label_names` give them. Names that GLUE's tasks number
@@ -240,7 +250,9 @@ def labels_of(rows: Any) -> np.ndarray:
     values = column(rows, "label")
     label_tensor(values)  # raises for what is no number, naming its row
     values = np.asarray([-1 if label is None else label for label in values])
-    return values.astype(np.int64) if values.dtype == bool else values  # as `Texts` reads True and False
+    return (
+        values.astype(np.int64) if values.dtype == bool else values
+    )  # as `Texts` reads True and False
 
 
 def texts_of(rows: Any, task: Task) -> list[list[str]]:

@@ -102,20 +102,29 @@ def gqa_scores(rows: Any, predicted: Sequence[str]) -> dict[str, float]:
     {'accuracy': 0.5, 'consistency': 0.0, 'validity': 1.0}
     """
     names, truth = column_names(rows), column(rows, "answer")
-    right = np.array([answer == true for answer, true in zip(predicted, truth, strict=True)], dtype=float)
+    right = np.array(
+        [answer == true for answer, true in zip(predicted, truth, strict=True)], dtype=float
+    )
     scores = {"accuracy": float(right.mean())}
     if "entailed" in names:
-        scores["consistency"] = _consistency(right, column(rows, "question_id"), column(rows, "entailed"))
+        scores["consistency"] = _consistency(
+            right, column(rows, "question_id"), column(rows, "entailed")
+        )
     for name, key in (("validity", "valid"), ("plausibility", "plausible")):
         if key in names:
-            fits = [answer in allowed for answer, allowed in zip(predicted, column(rows, key), strict=True)]
+            fits = [
+                answer in allowed
+                for answer, allowed in zip(predicted, column(rows, key), strict=True)
+            ]
             scores[name] = float(np.mean(fits))
     if "group" in names:
         scores["distribution"] = _distribution(predicted, truth, column(rows, "group"))
     return scores
 
 
-def nlvr2_scores(predicted: Sequence[int], labels: Sequence[int], identifiers: Sequence[str]) -> dict[str, float]:
+def nlvr2_scores(
+    predicted: Sequence[int], labels: Sequence[int], identifiers: Sequence[str]
+) -> dict[str, float]:
     """NLVR2's accuracy, and its consistency: the share of sentences that are right on *all* their pairs of pictures.
 
     The pairs of one sentence have identifiers that differ only in the third field, `split-set-pair-sentence`. With four
@@ -139,7 +148,9 @@ def _consistency(right: np.ndarray, ids: Sequence[int], entailed: Sequence[Seque
     answered_right = dict(zip(ids, right, strict=True))
     shares = []
     for number, others in zip(ids, entailed, strict=True):
-        others = [other for other in others if other != number]  # as GQA's own count: a question entails itself
+        others = [
+            other for other in others if other != number
+        ]  # as GQA's own count: a question entails itself
         if answered_right[number] and others:
             shares.append(np.mean([answered_right[other] for other in others]))
     return float(np.mean(shares or [0.0]))

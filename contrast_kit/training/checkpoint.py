@@ -52,7 +52,9 @@ def settings(objective: nn.Module, training: Any) -> dict[str, Any]:
         "config": dataclasses.asdict(objective.config),
         "training": {k: v for k, v in dataclasses.asdict(training).items() if k not in FREE},
         "pooling": encoder.pooling,
-        "dropout": sorted({module.p for module in encoder.modules() if isinstance(module, nn.Dropout)}),
+        "dropout": sorted(
+            {module.p for module in encoder.modules() if isinstance(module, nn.Dropout)}
+        ),
         "weights": sum(parameter.numel() for parameter in objective.parameters()),
         "architecture": model,
     }
@@ -92,10 +94,18 @@ def save(folder: Path, step: int, trained: Trained, state: dict[str, Any]) -> Pa
 
 def _write(final: Path, trained: Trained, random: dict[str, Tensor], state: dict[str, Any]) -> None:
     memory = trained.optimizer.state_dict()
-    tensors = {f"{i}.{key}": value for i, moments in memory["state"].items() for key, value in moments.items()}
+    tensors = {
+        f"{i}.{key}": value
+        for i, moments in memory["state"].items()
+        for key, value in moments.items()
+    }
     state = {
         "param_groups": memory["param_groups"],
-        "frozen": [name for name, weight in trained.objective.named_parameters() if not weight.requires_grad],
+        "frozen": [
+            name
+            for name, weight in trained.objective.named_parameters()
+            if not weight.requires_grad
+        ],
         **state,
     }
     with draft_of(final) as draft:
@@ -117,8 +127,12 @@ def _tidy(folder: Path, keep: int = 2) -> None:
 
 def checkpoints(folder: Path) -> list[Path]:
     """The checkpoints of a run, oldest first."""
-    folders = [path for path in Path(folder).glob("step-*") if re.fullmatch(r"step-\d{8,}", path.name)]
-    return sorted((path for path in folders if (path / STATE).exists()), key=lambda path: int(path.name[5:]))
+    folders = [
+        path for path in Path(folder).glob("step-*") if re.fullmatch(r"step-\d{8,}", path.name)
+    ]
+    return sorted(
+        (path for path in folders if (path / STATE).exists()), key=lambda path: int(path.name[5:])
+    )
 
 
 def describe_newest(folder: Path | None) -> str:
@@ -126,7 +140,9 @@ def describe_newest(folder: Path | None) -> str:
     if folder is None:
         return "no folder was given, so none is saved"
     newest = checkpoints(folder)[-1:]
-    return f"the last good checkpoint is {newest[0]}" if newest else "no checkpoint was saved before"
+    return (
+        f"the last good checkpoint is {newest[0]}" if newest else "no checkpoint was saved before"
+    )
 
 
 def check_folder(folder: Path, resume: bool) -> None:
@@ -171,7 +187,10 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
     path = newest[0]
     try:
         state = json.loads((path / STATE).read_text(encoding="utf-8"))
-        tensors, random = load_file(path / "optimizer.safetensors"), load_file(path / "random.safetensors")
+        tensors, random = (
+            load_file(path / "optimizer.safetensors"),
+            load_file(path / "random.safetensors"),
+        )
         weights = load_file(path / "objective.safetensors")
     except (SafetensorError, OSError, ValueError) as error:
         raise ValueError(
@@ -180,7 +199,9 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
         ) from error
     _check_settings(path, state["settings"], expected)
     if any(not value.isfinite().all() for value in weights.values() if value.is_floating_point()):
-        raise ValueError(f"The checkpoint {path} is damaged (a weight is not finite): start afresh in another folder.")
+        raise ValueError(
+            f"The checkpoint {path} is damaged (a weight is not finite): start afresh in another folder."
+        )
     load_model(trained.objective, str(path / "objective.safetensors"))
     memory: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
@@ -189,7 +210,9 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
     trained.optimizer.load_state_dict({"state": memory, "param_groups": state["param_groups"]})
     for name, weight in trained.objective.named_parameters():
         weight.requires_grad_(name not in state["frozen"])
-    _restore_random(random, trained.generator, seed=1_000_003 * state["step"] + expected["training"]["seed"])
+    _restore_random(
+        random, trained.generator, seed=1_000_003 * state["step"] + expected["training"]["seed"]
+    )
     if distributed.rank() == 0:
         _tidy(folder)  # a run that was killed at its last checkpoint saves no other
     return state
@@ -198,7 +221,9 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
 def _check_settings(path: Path, saved: Any, expected: Any, name: str = "") -> None:
     """Raise for the first setting in which the checkpoint differs from the run that resumes it."""
     if isinstance(saved, dict) and isinstance(expected, dict):
-        names = [key for key in expected if key in saved or name != "architecture"]  # other versions have other fields
+        names = [
+            key for key in expected if key in saved or name != "architecture"
+        ]  # other versions have other fields
         for key in names:
             _check_settings(path, saved.get(key), expected[key], f"{name}.{key}" if name else key)
     elif saved != expected:
@@ -215,8 +240,13 @@ def _random_states(device: torch.device, generator: torch.Generator) -> dict[str
     states = {"cpu": here.cpu, "noise": generator.get_state()}
     if here.gpu is not None:
         states["gpu"] = here.gpu
-    on_device = {name: state[None].to(device) for name, state in states.items()}  # GPUs send only what is on a GPU
-    return {name: distributed.gather(state, distributed.count()).cpu() for name, state in on_device.items()}
+    on_device = {
+        name: state[None].to(device) for name, state in states.items()
+    }  # GPUs send only what is on a GPU
+    return {
+        name: distributed.gather(state, distributed.count()).cpu()
+        for name, state in on_device.items()
+    }
 
 
 def _restore_random(random: dict[str, Tensor], generator: torch.Generator, seed: int) -> None:
@@ -224,7 +254,9 @@ def _restore_random(random: dict[str, Tensor], generator: torch.Generator, seed:
     here = distributed.rank()
     same_device = len(random["noise"][0]) == len(generator.get_state())
     if same_device:
-        generator.set_state(random["noise"][0].clone())  # a copy: a generator reads from the start of the storage
+        generator.set_state(
+            random["noise"][0].clone()
+        )  # a copy: a generator reads from the start of the storage
     else:
         generator.manual_seed(seed)
     if same_device and len(random["cpu"]) == distributed.count():

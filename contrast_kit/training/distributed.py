@@ -122,7 +122,9 @@ def same_settings(settings: dict[str, Any], device: torch.device) -> None:
     if count() == 1:
         return
     texts = [json.dumps(value, sort_keys=True).encode() for value in settings.values()]
-    numbers = [int.from_bytes(hashlib.sha256(text).digest()[:7], "big") for text in texts]  # 56 bits: an int64
+    numbers = [
+        int.from_bytes(hashlib.sha256(text).digest()[:7], "big") for text in texts
+    ]  # 56 bits: an int64
     everyone = gather(torch.tensor([numbers], device=device))  # [1, S] → [processes, S]
     different = (everyone != everyone[0]).nonzero().tolist()
     if different:
@@ -152,7 +154,9 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     if count() == 1 or not trained:
         return
-    touched = total(torch.tensor([float(p.grad is not None) for p in trained], device=trained[0].device))
+    touched = total(
+        torch.tensor([float(p.grad is not None) for p in trained], device=trained[0].device)
+    )
     for parameter, processes in zip(trained, touched.tolist(), strict=True):
         if processes:
             if parameter.grad is None:

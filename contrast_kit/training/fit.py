@@ -70,7 +70,9 @@ def fit(
         folder = Path(folder).expanduser()
         checkpoint.check_folder(folder, resume)
     elif resume:
-        raise ValueError("resume=True needs the folder in which the checkpoints are: fit(…, folder='runs/cmlm').")
+        raise ValueError(
+            "resume=True needs the folder in which the checkpoints are: fit(…, folder='runs/cmlm')."
+        )
     with torch.inference_mode(False):  # with gradients, even inside a reader's torch.no_grad()
         loop = _Loop(objective, dataset, training, folder)
         first = distributed.rank() == 0
@@ -96,7 +98,9 @@ class _Loop:
         self.settings = checkpoint.settings(objective, training) | {"data": data}
         distributed.same_settings(self.settings, self.device)
         if min(map(len, self.batches.epoch(0))) < distributed.count():
-            raise ValueError(f"The smallest batch gives nothing to do to some of {distributed.count()} processes.")
+            raise ValueError(
+                f"The smallest batch gives nothing to do to some of {distributed.count()} processes."
+            )
         distributed.same_weights(objective)
         # The order of the data and the noise of the views are the same on all processes; each draws its own dropout.
         self.seed = int(training.seed) * 1_000_003 % 2**63  # as large as a generator takes
@@ -114,12 +118,18 @@ class _Loop:
             if resume:
                 self.restore()
             self.objective.train()
-            bar = tqdm(total=self.total, initial=result.steps, unit="step") if show else tqdm(disable=True)
+            bar = (
+                tqdm(total=self.total, initial=result.steps, unit="step")
+                if show
+                else tqdm(disable=True)
+            )
             start = time.monotonic() - result.seconds
             try:
                 while result.steps < self.total:
                     # All processes end after the same step, whichever of them the signal reached.
-                    result.interrupted = distributed.anywhere(stop.is_set() or result.stopping, self.device)
+                    result.interrupted = distributed.anywhere(
+                        stop.is_set() or result.stopping, self.device
+                    )
                     if result.interrupted:
                         self.save()
                         break
@@ -148,7 +158,9 @@ class _Loop:
         except NotFiniteError as error:
             raise self.not_finite_error(step, str(error)) from error
         if step < round(training.warm_heads * self.total):
-            objective.encoder.model.base_model.zero_grad(set_to_none=True)  # so the optimizer skips it
+            objective.encoder.model.base_model.zero_grad(
+                set_to_none=True
+            )  # so the optimizer skips it
         norm = nn.utils.clip_grad_norm_(objective.parameters(), training.clip or math.inf)
         self.last = step, parts, norm
         # A GPU, which would have to be waited for, is asked where a step is logged or saved: NaN is seen later, but
@@ -183,7 +195,8 @@ class _Loop:
             row = {name: float(value) for name, value in parts.items()}
             result.rows.append({"step": result.steps, **row, "seconds": result.seconds})
             bar.set_postfix(
-                {name: f"{row[name]:.3f}" for name in row if name not in ("lr", "grad_norm")}, refresh=False
+                {name: f"{row[name]:.3f}" for name in row if name not in ("lr", "grad_norm")},
+                refresh=False,
             )
             if callback is not None:
                 random = RandomState.now(self.device)
@@ -194,7 +207,9 @@ class _Loop:
 
     def check_finite(self, step: int, parts: dict[str, Any], norm: torch.Tensor) -> None:
         """Raise before the optimizer's step would carry a NaN into the weights."""
-        if not (math.isfinite(norm) and math.isfinite(parts["loss"])):  # a part without weight may be NaN
+        if not (
+            math.isfinite(norm) and math.isfinite(parts["loss"])
+        ):  # a part without weight may be NaN
             raise self.not_finite_error(step, describe({**parts, "grad_norm": norm}))
 
     def not_finite_error(self, step: int, problem: str) -> FloatingPointError:
@@ -223,14 +238,22 @@ class _Loop:
         result = self.result
         state = checkpoint.load(result.folder, self.trained, self.settings)
         if state is not None:
-            result.steps, result.rows, result.seconds = state["step"], state["rows"], state["seconds"]
+            result.steps, result.rows, result.seconds = (
+                state["step"],
+                state["rows"],
+                state["seconds"],
+            )
             self.saved = result.steps
 
 
-def training_settings(objective: Any, training: Training | None, settings: dict[str, Any]) -> Training:
+def training_settings(
+    objective: Any, training: Training | None, settings: dict[str, Any]
+) -> Training:
     """The `Training` of a call, given whole or by its fields."""
     if training is not None and settings:
-        raise TypeError("Give a Training or single settings, not both: dataclasses.replace changes a Training.")
+        raise TypeError(
+            "Give a Training or single settings, not both: dataclasses.replace changes a Training."
+        )
     return (training or Training.of(settings)).for_encoder(objective.encoder.pretrained)
 
 
@@ -242,17 +265,23 @@ def check_trainable(objective: Objective, training: Training, device: torch.devi
             "leave that context and pass precision='bf16' instead."
         )
     if type(objective).total is not Objective.total:
-        raise TypeError("The trainer sums the parts piece by piece: give `weights` in place of a `total` of your own.")
+        raise TypeError(
+            "The trainer sums the parts piece by piece: give `weights` in place of a `total` of your own."
+        )
     trained = [weight for weight in objective.parameters() if weight.requires_grad]
     if not trained:
-        raise ValueError("Every weight is frozen, so nothing can be trained: set requires_grad where it should.")
+        raise ValueError(
+            "Every weight is frozen, so nothing can be trained: set requires_grad where it should."
+        )
     if trained[0].dtype in (torch.float16, torch.bfloat16):
         raise ValueError(
             "Weights in half precision lose most of their small updates: train objective.float() with "
             "precision='bf16', and convert the encoder afterwards."
         )
     in_pieces = training.chunk_size is not None or distributed.count() > 1
-    if in_pieces and any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in objective.modules()):
+    if in_pieces and any(
+        isinstance(module, nn.modules.batchnorm._BatchNorm) for module in objective.modules()
+    ):
         raise ValueError(
             "BatchNorm would see one piece of the batch at a time, not the batch: take a LayerNorm, or train on one "
             "process without chunk_size."

@@ -91,7 +91,9 @@ def gradient(
     sums: dict[str, Tensor] = {}
     contrasts: dict[str, Tensor] = {}
     remembered = []
-    with checks.unchecked(objective.encoder.device.type != "cpu"):  # a GPU would have to be waited for
+    with checks.unchecked(
+        objective.encoder.device.type != "cpu"
+    ):  # a GPU would have to be waited for
         with torch.no_grad(), autocast():  # some views are drawn from a model
             drawn = [draw_views(objective, batch, generator) for batch in batches]
         counts = count_terms(objective, drawn)
@@ -112,7 +114,9 @@ def gradient(
             remembered.append((each_rows(vectors, Tensor.detach), facts))
             add(sums, step.send_back(pieces, leaves))
     distributed.sum_gradients(objective.parameters())
-    parts = {name: distributed.total(value) / counts[name] for name, value in sums.items()} | contrasts
+    parts = {
+        name: distributed.total(value) / counts[name] for name, value in sums.items()
+    } | contrasts
     with torch.no_grad():  # weights may be learned
         return {"loss": objective.total(parts), **parts}, remembered
 
@@ -120,14 +124,27 @@ def gradient(
 class _Step:
     """The three parts of the step for one batch: encode, contrast on leaves, send back."""
 
-    def __init__(self, objective: Objective, counts: dict[str, Tensor], autocast: Autocast, chunk_size: int | None):
-        self.objective, self.counts, self.autocast, self.chunk_size = objective, counts, autocast, chunk_size
+    def __init__(
+        self,
+        objective: Objective,
+        counts: dict[str, Tensor],
+        autocast: Autocast,
+        chunk_size: int | None,
+    ):
+        self.objective, self.counts, self.autocast, self.chunk_size = (
+            objective,
+            counts,
+            autocast,
+            chunk_size,
+        )
         self.keeps_graph = True
 
     def pieces(self, views: dict[str, View], examples: int) -> list[Piece]:
         """This process's share of each view, in chunks. Where there are several, each is encoded twice, from a seed."""
         own = {name: rows_of(view, distributed.own(examples)) for name, view in views.items()}
-        pieces = [Piece(name, chunk) for name, view in own.items() for chunk in cut(view, self.chunk_size)]
+        pieces = [
+            Piece(name, chunk) for name, view in own.items() for chunk in cut(view, self.chunk_size)
+        ]
         self.keeps_graph = len(pieces) == len(views)
         if not self.keeps_graph:
             for piece in pieces:
@@ -190,7 +207,10 @@ class _Step:
 
 def each_rows(vectors: Vectors, function: Callable[[Tensor], Tensor]) -> Vectors:
     """The same vectors, by view and head, with a function applied to each [B, D]."""
-    return {name: {head: function(rows) for head, rows in heads.items()} for name, heads in vectors.items()}
+    return {
+        name: {head: function(rows) for head, rows in heads.items()}
+        for name, heads in vectors.items()
+    }
 
 
 def as_leaves(pieces: list[Piece]) -> Vectors:

@@ -75,16 +75,24 @@ class Plan:
             f"time       about {in_seconds(self.seconds)} a step, {in_seconds(self.seconds * self.steps)} in all",
         ]
         if batches > 1 and self.negatives is not None:
-            lines.insert(3, f"           accumulate={batches} adds none, batch_size={batches * size:,} would")
+            lines.insert(
+                3, f"           accumulate={batches} adds none, batch_size={batches * size:,} would"
+            )
         if not self.fits:
-            lines.insert(-1, "           TOO MUCH: take a (smaller) chunk_size, which loses no negatives")
+            lines.insert(
+                -1, "           TOO MUCH: take a (smaller) chunk_size, which loses no negatives"
+            )
         if self.processes > 1:
-            lines.append(f"processes  each of {self.processes} encodes a share, and contrasts all; sending takes more")
+            lines.append(
+                f"processes  each of {self.processes} encodes a share, and contrasts all; sending takes more"
+            )
         return "\n  ".join(lines)
 
     def _negatives(self) -> str:
         if not self.contrastive:
-            return "none: no contrast here, so accumulating batches and one larger batch are the same"
+            return (
+                "none: no contrast here, so accumulating batches and one larger batch are the same"
+            )
         if self.negatives is None:
             return "none: this contrast only pulls positives together"
         if math.isnan(self.negatives):
@@ -161,14 +169,19 @@ def plan(
     )
 
 
-def _measure(objective: Objective, texts: Any, rows: list[int], training: Training) -> tuple[int, float]:
+def _measure(
+    objective: Objective, texts: Any, rows: list[int], training: Training
+) -> tuple[int, float]:
     """Bytes kept and seconds taken by one step on these rows; the second of two, as the first one is slower."""
     device = objective.encoder.device
     generator = torch.Generator(device).manual_seed(0)
     options = dict(chunk_size=training.chunk_size, autocast=autocast(training.precision, device))
     optimizer = adamw(objective, training)
     batch = _on(device, texts.batch(rows))
-    with torch.inference_mode(False), torch.random.fork_rng([device] if device.type == "cuda" else []):
+    with (
+        torch.inference_mode(False),
+        torch.random.fork_rng([device] if device.type == "cuda" else []),
+    ):
         for _ in range(2):
             start = _now(device)
             with most_kept(objective) as kept:
@@ -189,7 +202,9 @@ def _available(device: torch.device) -> int:
     """Bytes of memory of a device, or of what a container may take; 0 where the system does not say."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[1]
-    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
+    machine = (
+        os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
+    )
     limit = CONTAINER_LIMIT.read_text().strip() if CONTAINER_LIMIT.is_file() else ""
     return min(machine, int(limit)) if limit.isdigit() else machine
 
@@ -272,7 +287,9 @@ def most_kept(module: nn.Module | None = None) -> Iterator[Kept]:
     torch.cuda.reset_peak_memory_stats(device)
     before = torch.cuda.memory_allocated(device)
     yield kept
-    gradients = sum(p.grad.numel() * p.grad.element_size() for p in module.parameters() if p.grad is not None)
+    gradients = sum(
+        p.grad.numel() * p.grad.element_size() for p in module.parameters() if p.grad is not None
+    )
     kept.most = max(0, torch.cuda.max_memory_allocated(device) - before - gradients)
 
 

@@ -124,13 +124,17 @@ def adamw(objective: nn.Module, training: Training) -> torch.optim.AdamW:
     """AdamW over all parameters, weight decay on matrices only. It skips a parameter without gradient."""
     matrices, others = [], []
     for parameter in objective.parameters():
-        parameter.data = parameter.data.contiguous()  # the fused kernel would update other numbers of a slice
+        parameter.data = (
+            parameter.data.contiguous()
+        )  # the fused kernel would update other numbers of a slice
         (matrices if parameter.ndim >= 2 else others).append(parameter)
     groups = [
         {"params": matrices, "weight_decay": training.weight_decay},
         {"params": others, "weight_decay": 0.0},
     ]
-    return torch.optim.AdamW(groups, lr=training.lr or NEW_LR, betas=training.betas, eps=training.eps, fused=True)
+    return torch.optim.AdamW(
+        groups, lr=training.lr or NEW_LR, betas=training.betas, eps=training.eps, fused=True
+    )
 
 
 def learning_rate(step: int, total: int, training: Training) -> float:

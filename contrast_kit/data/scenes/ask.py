@@ -57,7 +57,11 @@ class Question:
 
 def meant(question: Question, scene: Scene) -> list[Toy]:
     """The toys that a question speaks of."""
-    told = {field: value for field, value in vars(question).items() if field != "kind" and value not in ("", -1)}
+    told = {
+        field: value
+        for field, value in vars(question).items()
+        if field != "kind" and value not in ("", -1)
+    }
     return those(
         scene,
         lambda toy: all(getattr(toy, field) == value for field, value in told.items()),
@@ -186,7 +190,9 @@ def _complement(question: Question, taken: str, numbers: range, rng: Random) -> 
     for _ in range(400):
         other = scene(pick(rng, numbers))
         true = answer(question, other)
-        if true not in (None, taken) and (true != "0" or rng.random() < 0.1):  # or half of all counts would be 0
+        if true not in (None, taken) and (
+            true != "0" or rng.random() < 0.1
+        ):  # or half of all counts would be 0
             return other
     return None
 

@@ -29,7 +29,11 @@ from contrast_kit.data.scenes.shelf import (
 from contrast_kit.data.toyshop.words import pick
 
 QUESTIONS = {"train": 12_000, "validation": 1_500, "test": 1_500}
-KINDS = ("query",) * 6 + ("verify",) * 3 + ("choose", "choose", "exist", "exist", "same", "compare", "and", "or")
+KINDS = (
+    ("query",) * 6
+    + ("verify",) * 3
+    + ("choose", "choose", "exist", "exist", "same", "compare", "and", "or")
+)
 FOLLOWING = 2
 """Questions that follow from a drawn one and are asked of the same picture."""
 _TRIES = 6
@@ -45,7 +49,9 @@ def refer(rng: Random, scene: Scene, without: str = "") -> tuple[Program, Toy] |
     named = without != "good" and rng.random() < 0.8
     tells, relates = (0.3, 0.2) if named else (0.7, 0.5)
     toys: Program = ("select", toy.good if named else "toy")
-    details = [name for name in ("size", "colour", "shelf") if name != without and rng.random() < tells]
+    details = [
+        name for name in ("size", "colour", "shelf") if name != without and rng.random() < tells
+    ]
     for name in details:
         toys = ("filter", name, field_of(toy, name), toys)
     if rng.random() < relates:
@@ -232,7 +238,11 @@ def _rows(asked: dict[int, dict[Program, str]], rng: Random) -> list[dict[str, A
                 "program": json.dumps(program),
                 "group": group(program),
                 "question_id": number,
-                "entailed": [ids[image_id, other] for other in entailed(program, answer) if (image_id, other) in ids],
+                "entailed": [
+                    ids[image_id, other]
+                    for other in entailed(program, answer)
+                    if (image_id, other) in ids
+                ],
                 "valid": list(valid),
                 "plausible": list(plausible),
             }

@@ -63,7 +63,9 @@ class Detector(nn.Module):
             nn.Conv2d(24, 40, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),  # [N, 40, 7, 5]
             nn.Flatten(), nn.Linear(40 * 7 * 5, WIDTH), nn.LeakyReLU(0.1),  # [N, 64]: no feature is 0 for ever
         )  # fmt: skip
-        self.heads = nn.ModuleDict({name: nn.Linear(WIDTH, len(classes)) for name, classes in HEADS.items()})
+        self.heads = nn.ModuleDict(
+            {name: nn.Linear(WIDTH, len(classes)) for name, classes in HEADS.items()}
+        )
 
     def forward(self, crops: Tensor) -> Tensor:
         """The features of crops."""
@@ -89,16 +91,25 @@ def train_detector(
     with _one_thread(), torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         mine = own_scenes(scenes)
-        crops = torch.cat([crop(*drawn(each, noise, train=True)) for each in mine])  # [N, 3, 28, 20]
-        truth = {name: torch.cat([true_classes(each)[name] for each in mine]) for name in HEADS}  # [N] each
+        crops = torch.cat(
+            [crop(*drawn(each, noise, train=True)) for each in mine]
+        )  # [N, 3, 28, 20]
+        truth = {
+            name: torch.cat([true_classes(each)[name] for each in mine]) for name in HEADS
+        }  # [N] each
         detector = Detector()
         optimizer = torch.optim.Adam(detector.parameters(), lr=2e-3)
         batches = -(-len(crops) // 64)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2.5e-3, total_steps=epochs * batches)
+        schedule = torch.optim.lr_scheduler.OneCycleLR(
+            optimizer, 2.5e-3, total_steps=epochs * batches
+        )
         for _ in range(epochs):
             for rows in torch.randperm(len(crops)).split(64):
                 features = detector(crops[rows])
-                loss = sum(cross_entropy(head(features), truth[name][rows]) for name, head in detector.heads.items())
+                loss = sum(
+                    cross_entropy(head(features), truth[name][rows])
+                    for name, head in detector.heads.items()
+                )
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
@@ -119,7 +130,9 @@ def crop(picture: np.ndarray, boxes: np.ndarray) -> Tensor:
         align_corners=False,
     )  # [R, 28, 20, 2]
     pixels = torch.from_numpy(picture).permute(2, 0, 1).float() / 255  # [3, 96, 96]
-    return grid_sample(pixels.expand(len(boxes), -1, -1, -1), grid, align_corners=False)  # [R, 3, 28, 20]
+    return grid_sample(
+        pixels.expand(len(boxes), -1, -1, -1), grid, align_corners=False
+    )  # [R, 3, 28, 20]
 
 
 def detect(

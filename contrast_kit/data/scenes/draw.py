@@ -82,7 +82,9 @@ def sprite(good: str, length: int) -> np.ndarray:
     shares = []
     for paint in (BODY, BLACK, LIGHT):
         share = Image.fromarray(np.where(painted == paint, 255, 0).astype(np.uint8))
-        shares.append(np.asarray(share.resize((length, length), Image.Resampling.BOX), np.float32) / 255)
+        shares.append(
+            np.asarray(share.resize((length, length), Image.Resampling.BOX), np.float32) / 255
+        )
     return np.stack(shares)  # [3, length, length]
 
 
@@ -117,7 +119,9 @@ def boxes(scene: Scene, noise: Noise | None = None, *, train: bool | None = None
     return drawn(scene, noise, train=train)[1]
 
 
-def drawn(scene: Scene, noise: Noise | None = None, *, train: bool | None = None) -> tuple[np.ndarray, np.ndarray]:
+def drawn(
+    scene: Scene, noise: Noise | None = None, *, train: bool | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """`picture` and `boxes` at once."""
     noise = noise or Noise()
     if train is None:
@@ -130,8 +134,12 @@ def drawn(scene: Scene, noise: Noise | None = None, *, train: bool | None = None
     corners = [_put(canvas, toy, noise, train, rng) for toy in scene.toys]
     canvas *= 1 + noise.light * rng.standard_normal()
     grain = rng.standard_normal((SIDE, SIDE, 4))  # one of grey, three of colour: [96, 96, 4]
-    canvas += noise.pixel * (0.9 * grain[:, :, :1] + 0.44 * grain[:, :, 1:])  # deviation 1 in each channel
-    return canvas.clip(0, 255).astype(np.uint8), np.array(corners, np.float32) / SIDE  # [96, 96, 3], [R, 4]
+    canvas += noise.pixel * (
+        0.9 * grain[:, :, :1] + 0.44 * grain[:, :, 1:]
+    )  # deviation 1 in each channel
+    return canvas.clip(0, 255).astype(np.uint8), np.array(
+        corners, np.float32
+    ) / SIDE  # [96, 96, 3], [R, 4]
 
 
 def _put(
@@ -159,5 +167,7 @@ def _put(
     ink = exemplars[int(rng.integers(len(exemplars)))][:, :, None]  # [8, 8, 1]
     tx, ty = x + (length - TAG) // 2, top + CELL_H - TAG - 1
     canvas[ty : ty + TAG, tx : tx + TAG] = (1 - ink) * np.array(PAPER) + ink * np.array(DARK)
-    box = np.array([x - 1, y - 0.5, x + length + 1, ty + TAG + 0.5]) + noise.box * rng.standard_normal(4)
+    box = np.array(
+        [x - 1, y - 0.5, x + length + 1, ty + TAG + 0.5]
+    ) + noise.box * rng.standard_normal(4)
     return np.clip(box, (left, top, left, top), (left + CELL_W, top + CELL_H) * 2).tolist()

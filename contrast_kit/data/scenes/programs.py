@@ -213,7 +213,11 @@ def _of_existence(toys: Program, answer: str) -> dict[Program, str]:
     if answer == "no":
         _, told = _without_filters(toys)
         free = [field for field in ("colour", "size", "shelf") if field not in told]
-        return {("exist", ("filter", field, value, toys)): "no" for field in free for value in VALUES[field]}
+        return {
+            ("exist", ("filter", field, value, toys)): "no"
+            for field in free
+            for value in VALUES[field]
+        }
     if toys[0] == "filter":
         return {("exist", toys[3]): "yes"}
     return {}

@@ -131,7 +131,9 @@ def split_of(image_id: int) -> str:
     for split in SPLITS:
         if image_id in image_ids(split):
             return split
-    raise ValueError(f"There is no scene {image_id}: they are numbered from 0 to {sum(SPLITS.values()) - 1}.")
+    raise ValueError(
+        f"There is no scene {image_id}: they are numbered from 0 to {sum(SPLITS.values()) - 1}."
+    )
 
 
 def true_of(facts: Sequence[Stock], scene: Scene) -> bool:
@@ -148,7 +150,8 @@ def true_of(facts: Sequence[Stock], scene: Scene) -> bool:
     [True, True, False, False]
     """
     return all(
-        sum(entails(toy.stock(claim.number), claim, TOYSHOP) for toy in scene.toys) >= claim.number for claim in facts
+        sum(entails(toy.stock(claim.number), claim, TOYSHOP) for toy in scene.toys) >= claim.number
+        for claim in facts
     )
 
 

@@ -109,7 +109,9 @@ def draw_statement(rng: Random) -> Statement:
         "size": (SIZES, 0.35),
         "shelf": (range(len(SHELVES)), 0.3),
     }
-    fields = {name: pick(rng, values) for name, (values, share) in told.items() if rng.random() < share}
+    fields = {
+        name: pick(rng, values) for name, (values, share) in told.items() if rng.random() < share
+    }
     form = int(rng.random() * len(FORMS))
     return Statement(form, pick(rng, FORMS[form].numbers), Question("count", **fields))
 
@@ -133,7 +135,9 @@ def in_words(statement: Statement) -> str:
     kind, good = join(toys.size, toys.colour), toys.good or "toy"
     place = SHELVES[toys.shelf] if toys.shelf >= 0 else ""
     one, many = (join(kind, form, place) for form in (good, plural(good)))
-    return sentence(FORMS[statement.form].says.format(one=article(one), many=many, k=COUNTS[statement.k]))
+    return sentence(
+        FORMS[statement.form].says.format(one=article(one), many=many, k=COUNTS[statement.k])
+    )
 
 
 def nlvr2(split: str, taken: set[str]) -> list[dict[str, Any]]:

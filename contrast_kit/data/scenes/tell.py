@@ -125,14 +125,18 @@ def truth(rows: Any) -> Callable[[Sequence[int], Tensor], Tensor]:
     >>> is_true.shape, is_true[0, :2].tolist()  # both captions of one picture are true of it
     (torch.Size([2, 4]), [True, True])
     """
-    claims = _padded([[[fact["number"], *_codes(fact)] for fact in facts] for facts in column(rows, "facts")])
+    claims = _padded(
+        [[[fact["number"], *_codes(fact)] for fact in facts] for facts in column(rows, "facts")]
+    )
 
     def is_true(indices: Sequence[int], pictures: Tensor) -> Tensor:
         for number in pictures.aminmax():
             split_of(int(number))  # refuses what is no scene
         claim = claims[list(indices)][:, None, :, None]  # [B, 1, facts, 1, 1 + fields]
         toys = _toys()[pictures][None, :, None]  # [1, P, 1, toys, fields]
-        fits = ((claim[..., 1:] == toys) | (claim[..., 1:] == UNTOLD)).all(-1)  # [B, P, facts, toys]
+        fits = ((claim[..., 1:] == toys) | (claim[..., 1:] == UNTOLD)).all(
+            -1
+        )  # [B, P, facts, toys]
         return (fits.sum(-1) >= claim[..., 0, 0]).all(-1)  # [B, P]
 
     return is_true
@@ -165,5 +169,7 @@ def _codes(fact: Mapping[str, Any]) -> list[int]:
         elif value in known:
             codes.append(known.index(value))
         else:  # a kind of good, say, that only `entails` understands
-            raise ValueError(f"No toy of these scenes has the {field} {value!r}: ask true_of of each picture.")
+            raise ValueError(
+                f"No toy of these scenes has the {field} {value!r}: ask true_of of each picture."
+            )
     return codes

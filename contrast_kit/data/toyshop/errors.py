@@ -23,10 +23,20 @@ from contrast_kit.data.toyshop.words import (
 _WORDS = PATTERNS["errors"]
 NUMBER = _WORDS["numbers"] | {many: one for one, many in _WORDS["numbers"].items()}
 CASE: dict[str, str] = _WORDS["cases"]
-PAST = {base.split()[0]: past.split()[0] for ways in ACTIONS.values() for base, past, _ in ways if base != past}
+PAST = {
+    base.split()[0]: past.split()[0]
+    for ways in ACTIONS.values()
+    for base, past, _ in ways
+    if base != past
+}
 SINGULAR = ("this", "these", "a", "an", "one")
 MANY = COUNTS[2:]
-MATERIALS = {stuff for shop in SHOPS.values() for corner in shop.departments.values() for stuff in corner.materials}
+MATERIALS = {
+    stuff
+    for shop in SHOPS.values()
+    for corner in shop.departments.values()
+    for stuff in corner.materials
+}
 
 Tokens = list[str]
 """The words of a clause, and after them an empty one, so that each has a neighbour."""
@@ -36,7 +46,9 @@ def agreement(tokens: Tokens, i: int) -> bool:
     """A verb may be put in the wrong number: "the kites is flimsy"."""
     if tokens[0] == "what" and tokens[i] in ("was", "were"):
         return False  # "what Clara bought were two kites" can be heard
-    before = tokens[i - 1] if i else tokens[-2]  # "look there and you will see a plant": "look" is left alone
+    before = (
+        tokens[i - 1] if i else tokens[-2]
+    )  # "look there and you will see a plant": "look" is left alone
     return tokens[i] in NUMBER and before not in ("the", "you", "plant")
 
 
@@ -57,7 +69,12 @@ def order(tokens: Tokens, i: int) -> bool:
 def adjective(tokens: Tokens, i: int) -> bool:
     """A colour may stand behind its noun: "two kites red"."""
     after = tokens[i + 1]
-    return tokens[i] in COLOURS and after.isalpha() and after not in MATERIALS and tokens[i - 1] != "in"
+    return (
+        tokens[i] in COLOURS
+        and after.isalpha()
+        and after not in MATERIALS
+        and tokens[i - 1] != "in"
+    )
 
 
 def case(tokens: Tokens, i: int) -> bool:

@@ -134,7 +134,9 @@ def visit(record: Visit, rng: Random, shop: Shop, negate: bool = False) -> str:
     if negate:
         return fill(pick(rng, patterns["denied"]), **parts)
     draw = rng.random()
-    splits = not record.reason and not past.endswith((" for", " at"))  # into "what Clara bought was a kite"
+    splits = not record.reason and not past.endswith(
+        (" for", " at")
+    )  # into "what Clara bought was a kite"
     fitting = (pattern for limit, pattern in patterns["told"] if draw < limit)
     return fill(
         next(pattern for pattern in fitting if splits or not pattern.startswith("what")),
@@ -174,7 +176,9 @@ def judged(
     word = sides[polarity].draw(rng)
     if intensity == 2:
         return word
-    if axis == "worth" and intensity == 3 and rng.random() < 0.7:  # "superb" and "a joy" are ways to say "very good"
+    if (
+        axis == "worth" and intensity == 3 and rng.random() < 0.7
+    ):  # "superb" and "a joy" are ways to say "very good"
         best = words.PRAISE if rng.random() < 0.6 else words.VERDICTS
         return best[polarity].draw(rng)
     return f"{words.DEGREE[intensity].draw(rng)} {word}"
@@ -323,4 +327,8 @@ def review(rng: Random, shop: Shop, polarity: int) -> str:
         extra = judged(axis, polarity, pick(rng, (1, 2, 3)), rng, negation=0.2)
         return sentence(f"{main}, and {about_part} {extra}")
     foil = judged(axis, -polarity, pick(rng, (1, 2)), rng, negation=0.3)
-    return sentence(pick(rng, PATTERNS["review"]["second_thoughts"]).format(main=main, foil=f"{about_part} {foil}"))
+    return sentence(
+        pick(rng, PATTERNS["review"]["second_thoughts"]).format(
+            main=main, foil=f"{about_part} {foil}"
+        )
+    )

@@ -70,7 +70,9 @@ def cola(rng: Random, shop: Shop) -> Row:
     else:
         text = clause(draw_record(rng, shop), rng, shop, negate=rng.random() < 0.25)
     wrong = corrupt(text, rng)
-    if wrong is None:  # left out whatever the label, so that both labels have the same kinds of sentences
+    if (
+        wrong is None
+    ):  # left out whatever the label, so that both labels have the same kinds of sentences
         return cola(rng, shop)
     label = int(rng.random() < 0.5)
     return {"sentence": sentence(text if label else wrong, end), "label": label}
@@ -236,14 +238,18 @@ def qnli(rng: Random, shop: Shop) -> Row:
     record = draw_record(rng, shop, kind, details=pick(rng, (1, 2)))
     if shop.department_of[record.good] == "plants":
         record = without(record, "material")
-    optional = [name for name in DETAILS[kind] if getattr(record, name) and name not in ("size", "reason")]
+    optional = [
+        name for name in DETAILS[kind] if getattr(record, name) and name not in ("size", "reason")
+    ]
     fields = optional or always
     field = pick(rng, fields if rng.random() < 0.75 else always)
     question = questions.about_field(bare(record), field, rng, shop)
     if label and field in optional and rng.random() < 0.5:
         record = add_details(without(record, field), 1, rng, shop, avoid=field)
     elif label:
-        others = [name for name in ("who", "good", "action") if name != field and hasattr(record, name)]
+        others = [
+            name for name in ("who", "good", "action") if name != field and hasattr(record, name)
+        ]
         record = changed(record, pick(rng, others), rng, shop)
     return {
         "question": question,

@@ -118,7 +118,9 @@ def about_field(record: Visit | Stock, field: str, rng: Random, shop: Shop) -> s
         )
         return sentence(fill(pick(rng, PATTERNS["about_stock"][field]), **parts), "?")
     ways = ACTIONS[record.action]
-    parts["base"], parts["past"], parts["participle"] = ways[0] if field == "recipient" else pick(rng, ways)
+    parts["base"], parts["past"], parts["participle"] = (
+        ways[0] if field == "recipient" else pick(rng, ways)
+    )
     parts["these"] = noun(record, rng) if one else parts["many"]
     parts |= dict(who=record.who, be="was" if one else "were")
     return sentence(fill(pick(rng, PATTERNS["about_visit"][field]), **parts), "?")

@@ -47,7 +47,9 @@ class Shop:
             self.department_of |= dict.fromkeys((corner.kind, *corner.goods), corner.name)
             self.kinds[corner.kind] = corner.name
         self.people: dict[str, str] = {}
-        for woman, man in zip(table["women"], table["men"], strict=True):  # by turns, so that neither is the rarer
+        for woman, man in zip(
+            table["women"], table["men"], strict=True
+        ):  # by turns, so that neither is the rarer
             self.people |= {_person(woman): "she", _person(man): "he"}
         self.corners = Bag(self.departments)
         self.names = Bag(self.people)

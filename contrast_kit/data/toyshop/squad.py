@@ -106,17 +106,25 @@ def row(rng: Random, shop: Shop) -> dict:
 
 def compatible(record: Record, claim: Record, shop: Shop) -> bool:
     """Whether a record may be what a question is about: no fact that the question names is told otherwise."""
-    if type(record) is not type(claim) or getattr(record, "action", "") != getattr(claim, "action", ""):
+    if type(record) is not type(claim) or getattr(record, "action", "") != getattr(
+        claim, "action", ""
+    ):
         return False
     facts, claims = told(record), told(claim)
-    return not any(clash(field, facts[field], claims[field], shop) for field in claims if field in facts)
+    return not any(
+        clash(field, facts[field], claims[field], shop) for field in claims if field in facts
+    )
 
 
 def without_answer(record: Record, field: str, rng: Random, shop: Shop) -> Record:
     """What nothing answers: a record that does not tell the field, or one of other people, goods, doings or shelves."""
     if not getattr(record, field):
         return record
-    names = [name for name in ("who", "good", "shelf", "action") if name != field and hasattr(record, name)]
+    names = [
+        name
+        for name in ("who", "good", "shelf", "action")
+        if name != field and hasattr(record, name)
+    ]
     return changed(record, pick(rng, names), rng, shop)
 
 

@@ -25,8 +25,12 @@ from contrast_kit.data.toyshop.world import (
 )
 
 Meaning = Record | tuple[Visit, Opinion]
-_MEANINGS: dict[str, tuple[Meaning, str]] = {}  # every sentence told so far, with its record and shop
-_CORPORA: dict[tuple[int, str], tuple[dict[str, dict[str, str]], Random]] = {}  # by seed and shop; and what draws more
+_MEANINGS: dict[
+    str, tuple[Meaning, str]
+] = {}  # every sentence told so far, with its record and shop
+_CORPORA: dict[
+    tuple[int, str], tuple[dict[str, dict[str, str]], Random]
+] = {}  # by seed and shop; and what draws more
 
 
 def _shop_of(record: Meaning, shop: str) -> Shop:
@@ -45,7 +49,9 @@ def _shop_of(record: Meaning, shop: str) -> Shop:
         for field, value in vars(part).items():
             if field in known and value not in known[field]:
                 such = ", ".join(map(str, islice(known[field], 4)))
-                raise ValueError(f"{field} must be one that {shop} has, such as {such}, not {shown(value)}.")
+                raise ValueError(
+                    f"{field} must be one that {shop} has, such as {such}, not {shown(value)}."
+                )
     return where
 
 
@@ -124,7 +130,9 @@ def ways_to_say(record: Meaning, n: int, seed: int = 0, shop: str = "toyshop") -
     rng, where = Random(seed), _shop_of(record, shop)
     ways: dict[str, int] = {}  # and the draw that gave each first
     drawn = new = 0
-    while len(ways) < n and drawn < 20 * n and drawn - new < 500:  # 500 draws without a new sentence: that is all
+    while (
+        len(ways) < n and drawn < 20 * n and drawn - new < 500
+    ):  # 500 draws without a new sentence: that is all
         drawn += 1
         new = max(new, ways.setdefault(express(record, rng, where), drawn))
     return list(ways)
@@ -264,7 +272,9 @@ def probe_pairs(n: int, seed: int = 0, shop: str = "toyshop") -> list[tuple[str,
     return list(pairs)
 
 
-def triples(n: int, seed: int = 0, shop: str = "toyshop", change: str = "good") -> list[tuple[str, str, str]]:
+def triples(
+    n: int, seed: int = 0, shop: str = "toyshop", change: str = "good"
+) -> list[tuple[str, str, str]]:
     """`n` times a sentence, the same in other words, and something else in nearly the same words: an unkind test.
 
     `change` says in what the third differs: `"good"`, `"number"` or `"colour"`. What goes by shared words prefers the

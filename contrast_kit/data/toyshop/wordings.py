@@ -29,7 +29,9 @@ _TWO_CLAUSES: list[str] = PATTERNS["review"]["second_thoughts"]
 def meanings(text: str) -> Counter:
     """The meanings of the phrases in a sentence, and how often each stands there."""
     phrases = _phrases()
-    return Counter(phrases.meaning_of.get(phrase, phrase) for phrase in phrases.pattern.findall(_lower(text)))
+    return Counter(
+        phrases.meaning_of.get(phrase, phrase) for phrase in phrases.pattern.findall(_lower(text))
+    )
 
 
 def reworded(text: str, chance: float, rng: Random) -> str:
@@ -134,7 +136,9 @@ def _phrases() -> _Phrases:
             ways[kind, name] = known
     longest_first = sorted(map(re.escape, by_phrase), key=len, reverse=True)
     any_phrase = rf"({'|'.join(longest_first)})(?![\w'-])"
-    adjectives = "|".join(re.escape(word) for sides in words.AXES.values() for bag in sides.values() for word in bag)
+    adjectives = "|".join(
+        re.escape(word) for sides in words.AXES.values() for bag in sides.values() for word in bag
+    )
     degree = rf"a little(?= (?:{adjectives})(?![\w'-]))"  # and not the size of a little robot
     pattern = re.compile(rf"(?<![\w'-]){any_phrase.replace(re.escape('a little'), degree)}")
     return _Phrases(

@@ -155,7 +155,9 @@ def entails(a: Record, b: Record, shop: Shop | None = None) -> bool:
         return False
     facts, claims = told(as_told(a)), told(as_told(b))
     claims.pop("intensity", None)
-    return all(field in facts and narrower(facts[field], value, shop) for field, value in claims.items())
+    return all(
+        field in facts and narrower(facts[field], value, shop) for field, value in claims.items()
+    )
 
 
 def contradicts(a: Record, b: Record, shop: Shop | None = None) -> bool:
@@ -171,10 +173,14 @@ def contradicts(a: Record, b: Record, shop: Shop | None = None) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, Opinion):
-        return a.polarity != b.polarity and entails(replace(a, polarity=b.polarity, intensity=3), b, shop)
+        return a.polarity != b.polarity and entails(
+            replace(a, polarity=b.polarity, intensity=3), b, shop
+        )
     shop = shop or home(a.good)
     facts, claims = told(a), told(b)
-    return any(clash(field, facts[field], claims[field], shop) for field in claims if field in facts)
+    return any(
+        clash(field, facts[field], claims[field], shop) for field in claims if field in facts
+    )
 
 
 def clash(field: str, a: object, b: object, shop: Shop = TOYSHOP) -> bool:

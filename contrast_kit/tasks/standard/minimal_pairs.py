@@ -68,18 +68,27 @@ def blimp(
         score = partial(pseudo_log_likelihoods, encoder, batch_size=batch_size, metric=metric)
     files = blimp_files(Path(folder).expanduser())
     if not files:
-        raise FileNotFoundError(f"{folder} holds no .jsonl of BLiMP: name the folder with its 67 files.")
+        raise FileNotFoundError(
+            f"{folder} holds no .jsonl of BLiMP: name the folder with its 67 files."
+        )
     rows = []
     for name in tqdm(phenomena or files, "BLiMP", disable=not progress):
         lines = files[name].read_text(encoding="utf-8").splitlines()[:limit]
         pairs = [json.loads(line) for line in lines]
-        scores = score([text for pair in pairs for text in (pair["sentence_good"], pair["sentence_bad"])])
+        scores = score(
+            [text for pair in pairs for text in (pair["sentence_good"], pair["sentence_bad"])]
+        )
         good, bad = scores.view(-1, 2).T  # [2 pairs] → [pairs] each
         wins = (good > bad).double() + 0.5 * (good == bad).double()
         facts = {"phenomenon": name, "field": pairs[0].get("field", ""), "pairs": len(pairs)}
         rows.append(facts | {"accuracy": wins.mean().item()})
     table = DataFrame(rows)
-    whole = {"phenomenon": "all", "field": "", "pairs": table["pairs"].sum(), "accuracy": table["accuracy"].mean()}
+    whole = {
+        "phenomenon": "all",
+        "field": "",
+        "pairs": table["pairs"].sum(),
+        "accuracy": table["accuracy"].mean(),
+    }
     return DataFrame([*rows, whole]).set_index("phenomenon")
 
 
@@ -114,18 +123,26 @@ def pseudo_log_likelihoods(
     (torch.Size([2]), True)
     """
     asked = _masked_copies(encoder, list(texts), metric)
-    copies = sorted(((copy, place) for copy, places in asked.items() for place in places), key=_length)
+    copies = sorted(
+        ((copy, place) for copy, places in asked.items() for place in places), key=_length
+    )
     totals = torch.zeros(len(texts), dtype=torch.float64)
     with evaluating(encoder):
         for batch in _of_one_length(copies, batch_size):
             log_p = _log_probabilities(encoder, batch).cpu()  # [b, V]
-            wanted = [(row, *each) for row, (copy, place) in enumerate(batch) for each in asked[copy][place]]
+            wanted = [
+                (row, *each)
+                for row, (copy, place) in enumerate(batch)
+                for each in asked[copy][place]
+            ]
             rows, of, tokens = (torch.tensor(column) for column in zip(*wanted, strict=True))
             totals.index_add_(0, of, log_p[rows, tokens].double())
     return totals
 
 
-def _masked_copies(encoder: Encoder, texts: list[str], metric: Metric) -> dict[Copy, dict[int, list[tuple[int, int]]]]:
+def _masked_copies(
+    encoder: Encoder, texts: list[str], metric: Metric
+) -> dict[Copy, dict[int, list[tuple[int, int]]]]:
     """Each copy with a masked place → that place → the texts that ask for it, and the token that each had there."""
     tokenizer = encoder.tokenizer
     special, mask = set(special_ids(tokenizer)), tokenizer.mask_token_id
@@ -136,18 +153,24 @@ def _masked_copies(encoder: Encoder, texts: list[str], metric: Metric) -> dict[C
         if special.issuperset(ids):
             raise ValueError(f"Text {text} holds no word to score: {texts[text]!r}.")
         words: Sequence[Any] = range(len(ids))
-        if metric == "within_word_l2r":  # which word each token belongs to: (side of a pair, word of it)
+        if (
+            metric == "within_word_l2r"
+        ):  # which word each token belongs to: (side of a pair, word of it)
             words = list(zip(encoded.sequence_ids(text), encoded.word_ids(text), strict=True))
         for place, token in enumerate(ids):
             if token not in special:
-                after = (mask if words[i] == words[place] else ids[i] for i in range(place, len(ids)))
+                after = (
+                    mask if words[i] == words[place] else ids[i] for i in range(place, len(ids))
+                )
                 asked[(*ids[:place], *after), tuple(types)][place].append((text, token))
     return asked
 
 
 def _log_probabilities(encoder: Encoder, batch: list[tuple[Copy, int]]) -> Tensor:
     """The log-probabilities of all words at the place of each copy, [b, V]."""
-    ids, types = (torch.tensor([copy[i] for copy, _ in batch], device=encoder.device) for i in (0, 1))
+    ids, types = (
+        torch.tensor([copy[i] for copy, _ in batch], device=encoder.device) for i in (0, 1)
+    )
     places = torch.tensor([place for _, place in batch], device=encoder.device)
     view = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}  # [b, T]
     if types.numel():

@@ -116,7 +116,9 @@ def evaluate(
     for part in parts:
         measure[part]()
     if not evaluation.rows:
-        raise ValueError(f"{folder or 'The toyshop'} holds nothing to measure: {' '.join(evaluation.notes)}")
+        raise ValueError(
+            f"{folder or 'The toyshop'} holds nothing to measure: {' '.join(evaluation.notes)}"
+        )
     return Report(shown, DataFrame(evaluation.rows), tuple(evaluation.notes))
 
 
@@ -131,7 +133,9 @@ def has_word_head(name: str | Path | Encoder) -> bool:
     if file.is_file():
         config = json.loads(file.read_text(encoding="utf-8"))
     kinds = config.get("architectures") or ["MaskedLM"]
-    return not taught_without_words(config) and any("MaskedLM" in kind or "PreTraining" in kind for kind in kinds)
+    return not taught_without_words(config) and any(
+        "MaskedLM" in kind or "PreTraining" in kind for kind in kinds
+    )
 
 
 class _Evaluation:
@@ -139,13 +143,22 @@ class _Evaluation:
 
     head = True
 
-    def __init__(self, encoder: Encoder, folder: Path | None, limit: int | None, pairs: int | None, progress: bool):
+    def __init__(
+        self,
+        encoder: Encoder,
+        folder: Path | None,
+        limit: int | None,
+        pairs: int | None,
+        progress: bool,
+    ):
         self.both = (encoder, random_twin(encoder))
         self.folder, self.limit, self.pairs, self.progress = folder, limit, pairs, progress
         self.rows: list[dict[str, Any]] = []
         self.notes: list[str] = []
 
-    def add(self, part: str, measurement: str, source: str, values: Sequence[float], baseline: str) -> None:
+    def add(
+        self, part: str, measurement: str, source: str, values: Sequence[float], baseline: str
+    ) -> None:
         """Add a row: `values` are those of the encoder, of random weights and of the named baseline."""
         row = {"part": part, "measurement": measurement, "data": source}
         row |= dict(zip(("value", "random weights", "baseline"), values, strict=True))
@@ -161,14 +174,22 @@ class _Evaluation:
         for each in found:
             train, test = (first_rows(rows, self.limit) for rows in (each.train, each.validation))
             if not each.task.regression and len(set(train["label"])) < 2:
-                self.notes.append(f"{each.name} was left out: its first {len(train):,} rows are of one class.")
+                self.notes.append(
+                    f"{each.name} was left out: its first {len(train):,} rows are of one class."
+                )
                 continue
             chosen = TaskData(each.task, {"train": train, "validation": test}, each.name)
             metric = each.task.metrics[0]
             scores = [100 * probe(encoder, chosen)[metric] for encoder in self.both]
             scores.append(100 * _constant_score(each.task, train, test))
             baseline = "mean" if each.task.regression else "most frequent"
-            self.add("glue", f"{each.task.name} probe, {metric}", f"{each.name}, {len(test):,} rows", scores, baseline)
+            self.add(
+                "glue",
+                f"{each.task.name} probe, {metric}",
+                f"{each.name}, {len(test):,} rows",
+                scores,
+                baseline,
+            )
 
     def sts(self) -> None:
         """Zero-shot similarity."""
@@ -184,9 +205,13 @@ class _Evaluation:
         table = sts(self.both[0], found).loc[["encoder", "random weights", "TF-IDF"]]
         for task, subsets in found.items():
             size = sum(len(rows) for rows in subsets.values())
-            self.add("sts", f"{task}, Spearman", f"{size:,} pairs, all", table[task].tolist(), "TF-IDF")
+            self.add(
+                "sts", f"{task}, Spearman", f"{size:,} pairs, all", table[task].tolist(), "TF-IDF"
+            )
         if len(found) > 1:
-            self.add("sts", "mean, Spearman", f"{len(found)} tasks", table["mean"].tolist(), "TF-IDF")
+            self.add(
+                "sts", "mean, Spearman", f"{len(found)} tasks", table["mean"].tolist(), "TF-IDF"
+            )
 
     def blimp(self) -> None:
         """Minimal pairs, × 100."""
@@ -198,8 +223,12 @@ class _Evaluation:
             return
         options = dict(limit=self.pairs, progress=self.progress)
         ours, random = (blimp(encoder, self.folder, **options) for encoder in self.both)
-        fields = ours["field"].str.replace("/", "_")  # the files have both "syntax_semantics" and "syntax/semantics"
-        groups = {field: fields == field for field in sorted(set(fields) - {""})} | {"all": ours.index == "all"}
+        fields = ours["field"].str.replace(
+            "/", "_"
+        )  # the files have both "syntax_semantics" and "syntax/semantics"
+        groups = {field: fields == field for field in sorted(set(fields) - {""})} | {
+            "all": ours.index == "all"
+        }
         for field, chosen in groups.items():
             values = [100 * table.loc[chosen, "accuracy"].mean() for table in (ours, random)]
             source = f"{ours.loc[chosen, 'pairs'].sum():,} pairs"
@@ -209,17 +238,27 @@ class _Evaluation:
         """Alignment of similar sentences, and how the space is used."""
         stsb = next((each for each in self._tasks() if each.task.name == "stsb"), None)
         if stsb is None:
-            self.notes.append("Geometry was left out: it is measured on STS-B, which the folder does not hold.")
+            self.notes.append(
+                "Geometry was left out: it is measured on STS-B, which the folder does not hold."
+            )
             return
         pairs = triples(first_rows(stsb.validation, self.limit))
         similar = [row for row in pairs if row[2] >= SIMILAR]
         texts = list(dict.fromkeys(text for row in pairs for text in row[:2]))
         if len(similar) < 2:
-            self.notes.append(f"Geometry was left out: fewer than two pairs score {SIMILAR} or more.")
+            self.notes.append(
+                f"Geometry was left out: fewer than two pairs score {SIMILAR} or more."
+            )
             return
         ours, random = (_geometry(encoder, texts, similar) for encoder in self.both)
         for name, value in ours.items():
-            self.add("geometry", name, f"{stsb.name}, {len(texts):,} texts", [value, random[name], float("nan")], "–")
+            self.add(
+                "geometry",
+                name,
+                f"{stsb.name}, {len(texts):,} texts",
+                [value, random[name], float("nan")],
+                "–",
+            )
 
     def _tasks(self) -> list[TaskData]:
         """The GLUE tasks that are there."""
@@ -237,7 +276,9 @@ def _constant_score(task: Task, train: Any, test: Any) -> float:
     return score(task, np.full(len(test), answer), np.asarray(test["label"]))[task.metrics[0]]
 
 
-def _geometry(encoder: Encoder, texts: list[str], similar: list[tuple[str, str, float]]) -> dict[str, float]:
+def _geometry(
+    encoder: Encoder, texts: list[str], similar: list[tuple[str, str, float]]
+) -> dict[str, float]:
     vectors = encoder.encode(texts).float().cpu()  # [N, D]
     place = {text: row for row, text in enumerate(texts)}
     a, b = (vectors[[place[row[side]] for row in similar]] for side in (0, 1))  # [P, D] each

@@ -48,7 +48,9 @@ def read_sts(folder: str | Path) -> dict[str, dict[str, Rows]]:
     for year in YEARS:
         files = sorted(_place(folder, f"{year}-en-test").glob("STS.input.*.txt"))
         if files:
-            tasks[year] = {file.name[len("STS.input.") : -len(".txt")]: _year_rows(file) for file in files}
+            tasks[year] = {
+                file.name[len("STS.input.") : -len(".txt")]: _year_rows(file) for file in files
+            }
     benchmark, glue = _place(folder, "STSBenchmark/sts-test.csv"), _place(folder, "STS-B")
     if benchmark.exists():
         tasks["STS-B"] = {"": _benchmark_rows(benchmark)}
@@ -105,7 +107,11 @@ def sts(
         row = {}
         for task, subsets in tasks.items():
             subsets = subsets if isinstance(subsets, Mapping) else {"": subsets}
-            texts = list(dict.fromkeys(text for rows in subsets.values() for pair in rows for text in pair[:2]))
+            texts = list(
+                dict.fromkeys(
+                    text for rows in subsets.values() for pair in rows for text in pair[:2]
+                )
+            )
             if contestant is None:
                 similarity = TfIdf(texts).cosines
             else:
@@ -134,7 +140,9 @@ def _by_vectors(encoder: Any, texts: list[str], batch_size: int) -> Callable:
     """The cosine of two of these texts, each encoded once."""
     vectors = torch.as_tensor(encoder.encode(texts, batch_size=batch_size)).float().cpu()  # [N, D]
     place = {text: row for row, text in enumerate(texts)}
-    return lambda first, second: pair_cosines(*(vectors[[place[text] for text in side]] for side in (first, second)))
+    return lambda first, second: pair_cosines(
+        *(vectors[[place[text] for text in side]] for side in (first, second))
+    )
 
 
 def random_twin(encoder: Encoder, seed: int = 10_007) -> Encoder:
@@ -148,7 +156,9 @@ def random_twin(encoder: Encoder, seed: int = 10_007) -> Encoder:
     >>> twin.encode("a kite").shape, torch.equal(twin.encode("a kite"), encoder.encode("a kite"))
     (torch.Size([1, 128]), False)
     """
-    with torch.random.fork_rng(devices=[]):  # weights are drawn on the CPU: no other stream is touched
+    with torch.random.fork_rng(
+        devices=[]
+    ):  # weights are drawn on the CPU: no other stream is touched
         torch.default_generator.manual_seed(seed)
         model = type(encoder.model)(copy.deepcopy(encoder.model.config))
     twin = Encoder(model, encoder.tokenizer, encoder.pooling)
@@ -172,7 +182,9 @@ class TfIdf:
 
     def cosines(self, first: Sequence[str], second: Sequence[str]) -> Tensor:
         """The cosine of each pair, [N]; 0 where a text has no word."""
-        a, b = (self.counts.transform(texts) for texts in (first, second))  # [N, V] sparse, rows of length 1
+        a, b = (
+            self.counts.transform(texts) for texts in (first, second)
+        )  # [N, V] sparse, rows of length 1
         return torch.from_numpy(np.asarray(a.multiply(b).sum(1)).ravel())  # [N, V] → [N]
 
 
@@ -211,4 +223,6 @@ def _benchmark_rows(file: Path) -> Rows:
 def _sick_rows(file: Path) -> Rows:
     header, *lines = (line.strip().split("\t") for line in _lines(file))
     table = [dict(zip(header, line, strict=False)) for line in lines]
-    return [(row["sentence_A"], row["sentence_B"], float(row["relatedness_score"])) for row in table]
+    return [
+        (row["sentence_A"], row["sentence_B"], float(row["relatedness_score"])) for row in table
+    ]
