@@ -80,7 +80,9 @@ def save(folder: Path, step: int, trained: Trained, state: dict[str, Any]) -> Pa
     if distributed.rank() == 0:
         try:
             _tidy(folder)  # first, as the disk may be full of what a killed run left
-            _write(final, trained, random, {"step": step, **state})
+            _write(
+                final, trained, random, {"step": step, "processes": distributed.count(), **state}
+            )
             _tidy(folder)
         except (OSError, SafetensorError) as error:
             problem = error
