@@ -1,4 +1,4 @@
-"""About eighty numbers that no rewriting may change: losses, masks and samples by seed, the first steps of every method.
+"""About eighty numbers that no rewriting may change: losses, masks, samples by seed, first steps of every method.
 
 `frozen.json` holds them as the first, long version of the library gave them. A number that has to change is a decision:
 change it there by `python tests/test_frozen.py`, and say why in the commit.
