@@ -33,7 +33,7 @@ help:  ## Show this list
 lab: $(STAMP)  ## Install what is missing and open the course in JupyterLab (LAB_FLAGS=--no-browser on a server)
 	$(PY) -m contrast_kit lab $(LAB_FLAGS)
 
-test: $(STAMP)  ## Install what is missing, then lint, tests, docstring examples and six notebooks: 8 minutes on 2 cores
+test: $(STAMP)  ## Install what is missing, then lint, tests, docstring examples and six notebooks
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) --no-loadscope-reorder -m 'not full'
 	$(NBVAL) $(LIVE)

@@ -297,7 +297,7 @@ def main() -> None:
         record(options.method, place, options.out, run, found)
     if options.keep:
         # `Encoder.from_pretrained` opens it in single precision. COCO-LM's fill-mask in transformers is coarse then
-        # (`mlm_head.make_transparent`); what the kit reads of it is not.
+        # (`word_head.make_transparent`); what the kit reads of it is not.
         run.encoder.model.half()
         save(run.objective, options.keep)
 

@@ -11,8 +11,7 @@ is faster so. BOOKS is a folder of text files, of which the sentences are drawn.
 - "mixed": any 128 texts, as the Trainer has it by default;
 - "blocks": texts joined to blocks of 128 tokens, much as the Trainer's example script does; about as many tokens.
 
-`fit` runs packed (`ck.faster`): padding is skipped, and
-dropout is drawn faster.
+`fit` runs packed (`ck.faster`): padding is skipped.
 
 Tokens are real ones, not padding. Where the held-out loss is well below that of word frequencies, it says how well they
 were used; 300 steps are too few.
