@@ -128,7 +128,7 @@ def test_another_padding_token_than_the_tokenizers_is_refused(words):
 @pytest.mark.parametrize("kind", [*TWO_WIDTHS, "rembert"])
 def test_coco_lm_without_projection_needs_word_vectors_of_the_states_width(kind, words):
     encoder = tiny(kind, words)
-    share = {"share": "nothing"} if kind == "rembert" else {}
+    share = {"share_words": False} if kind == "rembert" else {}
     with pytest.raises(
         ValueError, match=f"word scores of a {type(encoder.model).__name__} cannot be h · x"
     ):

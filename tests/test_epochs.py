@@ -8,7 +8,6 @@ from conftest import make_encoder
 
 import contrast_kit as ck
 from contrast_kit import papers
-from contrast_kit.data import Batches
 from contrast_kit.data.batches import make_batches
 
 
@@ -45,15 +44,6 @@ def test_a_run_by_epochs_trains_every_row_once_a_pass(tokenizer, texts):
     settings = papers.training("CMLM", 20) | dict(epochs=3)
     run = ck.fit(objective, texts[:20], **settings, progress=False)
     assert run.steps == 9 and sizes == [8, 8, 4] * 3 and sum(sizes) == 3 * 20
-
-
-def test_without_epochs_the_batches_are_what_they_were(tokenizer, texts):
-    """Steps, or neither: full batches only, in the order of `Batches`' default."""
-    before = Batches([9] * 20, 8, seed=3)
-    for options in (dict(steps=5), {}):
-        training = ck.Training(batch_size=8, seed=3, **options)
-        batches = make_batches([9] * 20, training)
-        assert all(batches.epoch(e) == before.epoch(e) for e in range(4)) and len(batches) == 2
 
 
 def test_a_run_by_epochs_resumes_to_the_same_weights(tokenizer, texts, tmp_path):

@@ -5,8 +5,6 @@ import sys
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from contrast_kit import losses
@@ -238,33 +236,6 @@ def test_a_trailing_batch_of_one():
 # --- what the losses do not see -------------------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
-@given(
-    seed=st.integers(0, 10_000), n=st.integers(2, 8), d=st.integers(2, 9), tau=st.sampled_from(TAUS)
-)
-def test_only_directions_and_only_who_is_whose_partner_matter(seed, n, d, tau):
-    g = torch.Generator().manual_seed(seed)
-    a, b = torch.randn(2, n, d, generator=g, dtype=torch.float64)
-    scale = torch.rand(2, n, 1, generator=g, dtype=torch.float64) * 100 + 1e-3
-    rotation = torch.linalg.qr(torch.randn(d, d, generator=g, dtype=torch.float64)).Q
-    order = torch.randperm(n, generator=g)
-    labels = torch.randint(3, (n,), generator=g)
-    for loss in (
-        lambda a, b, y: info_nce(a, b, tau),
-        lambda a, b, y: nt_xent(a, b, tau),
-        lambda a, b, y: sup_con(a, y, tau),
-        lambda a, b, y: simsiam(a, b, b, a),
-    ):
-        value = loss(a, b, labels)
-        assert value >= 0
-        for other in (
-            loss(a * scale[0], b * scale[1], labels),
-            loss(a @ rotation, b @ rotation, labels),
-            loss(a[order], b[order], labels[order]),
-        ):
-            assert torch.allclose(value, other, rtol=1e-9, atol=1e-9)
-
-
 # --- gradients ------------------------------------------------------------------------------------------
 
 
@@ -382,12 +353,6 @@ def test_half_precision_is_finite_and_near(dtype, tolerance, tau, size):
         assert value.dtype == torch.float32
         assert value.item() == pytest.approx(exact.item(), rel=tolerance)
         assert torch.isfinite(x.grad).all()
-
-
-def test_what_is_left_out_is_left_out_at_any_temperature():
-    """With -1e4 for -inf, an anchor would come back into its own denominator where all others score lower still."""
-    x = torch.eye(1, 4)
-    assert nt_xent(x, -x, 1e-5, queue=-x, reduction="none")[0].item() == pytest.approx(math.log(2))
 
 
 def test_autocast_does_not_lower_the_similarities():

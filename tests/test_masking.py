@@ -138,15 +138,6 @@ def pair(p_m=0.15, p_c=0.7, seed=0, rows=4000, split=(0.8, 0.1, 0.1)):
     return ids, maskable, view_0, view_1
 
 
-def test_nothing_is_selected_in_both_views():
-    """Kept and randomised tokens of view 0 show no [MASK], and are barred all the same."""
-    ids, _, view_0, view_1 = pair(p_c=1.0)
-    not_mask = view_0.selected & (view_0.input_ids != MASK)
-    assert not_mask.sum() > 1000
-    assert not (view_0.selected & view_1.selected).any()
-    assert torch.equal(view_1.input_ids[not_mask], ids[not_mask])
-
-
 def test_the_second_view_is_built_on_the_original_ids():
     ids, _, view_0, view_1 = pair()
     assert not torch.equal(view_0.input_ids, ids)
@@ -230,16 +221,6 @@ def test_a_crop_is_one_contiguous_span_between_one_cls_and_one_sep(keep):
         assert_rate(count, 1 / len(starts), n=2000)  # all places alike
 
 
-def test_crop_with_another_pad_id_and_padding_on_the_left():
-    ids = torch.tensor([[9, 9, CLS, 11, 12, 13, SEP]])
-    cropped = masking.crop(
-        ids, torch.tensor([[0, 0, 1, 1, 1, 1, 1]]), 1.0, pad_id=9, generator=generator()
-    )
-    assert cropped.input_ids.tolist() == [[CLS, 11, 12, 13, SEP, 9, 9]]
-    assert torch.equal(ids.gather(1, cropped.positions)[:, :5], cropped.input_ids[:, :5])
-    assert not cropped.positions[:, 5:].any()  # padding points to the front
-
-
 # --- shuffle ---------------------------------------------------------------------------------------
 
 
@@ -309,11 +290,3 @@ def test_a_span_crosses_neither_a_special_token_nor_another_span():
                 of_span.setdefault(number, []).append(place)
         for places in of_span.values():
             assert places == list(range(places[0], places[-1] + 1)) and len(places) <= 10
-
-
-def test_a_later_span_leaves_the_earlier_ones_as_they_are():
-    """A larger budget only adds spans, so the number of each earlier span stands where it stood."""
-    maskable = torch.ones(400, 40, dtype=torch.bool)
-    few, u_few = _draw_spans(maskable, 0.3, 0.05, 10, generator())
-    many, u_many = _draw_spans(maskable, 0.6, 0.05, 10, generator())
-    assert (many | ~few).all() and torch.equal(u_few[few], u_many[few])

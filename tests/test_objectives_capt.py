@@ -104,82 +104,6 @@ def test_equations_2_to_4_with_the_queue(capt, queued):
     assert loss.item() == pytest.approx(by_hand, rel=1e-12)
 
 
-def test_with_an_empty_queue_coco_eq_3_is_capt_eq_4_over_2n_is_scl_eq_4_over_2n(encoder):
-    s, s_hat = draw(2, 6, encoder.width)
-    loss = CAPT(encoder, tau=0.3).contrast(vectors_of(s, s_hat), {})["contrast"].item()
-    s, s_hat = s.tolist(), s_hat.tolist()
-    assert loss == pytest.approx(coco_eq_3(s, s_hat, 0.3), rel=1e-12)
-    assert loss == pytest.approx(eq_4(s, s_hat, 0.3) / 12, rel=1e-12)
-    assert loss == pytest.approx(scl_eq_4(s, s_hat, 0.3) / 12, rel=1e-12)
-
-
-@pytest.mark.parametrize("tau", [0.05, 0.3, 0.55])
-def test_partners_equal_and_all_others_orthogonal(encoder, tau):
-    x = torch.eye(5, encoder.width, dtype=torch.float64)
-    objective = CAPT(encoder, tau=tau, queue=7).double()
-    loss = objective.contrast(vectors_of(x, x), {})["contrast"].item()
-    assert loss == pytest.approx(math.log1p(8 * math.exp(-1 / tau)), abs=1e-12)
-    objective.queue.push(torch.eye(encoder.width, dtype=torch.float64)[10:17])
-    loss = objective.contrast(vectors_of(x, x), {})["contrast"].item()
-    assert loss == pytest.approx(math.log1p((8 + 7) * math.exp(-1 / tau)), abs=1e-12)
-
-
-def test_sum_is_2n_times_the_mean(encoder, batch):
-    mean, total = (loss_of(CAPT(encoder, reduction=r), batch)["contrast"] for r in ("mean", "sum"))
-    assert total.item() == pytest.approx(2 * 12 * mean.item(), rel=1e-6)
-
-
-def test_equation_5_is_the_gradient_of_one_term_for_its_own_anchor():
-    """By the printed formula, by autograd and by finite differences; not the gradient of eq. 4, nor through l2."""
-    s, s_hat, queue = (normalise(draw(n, 6, seed=k)) for k, n in enumerate((5, 5, 3)))
-    tau, i = 0.3, 2
-    closed = ck.losses.nt_xent_anchor_gradient(s, s_hat, tau, queue=queue)
-    assert closed.shape == (5, 6) and not closed.requires_grad
-    long = [
-        3 * x.clone().requires_grad_() for x in (s, s_hat, queue)
-    ]  # of any length, and part of a graph
-    found = ck.losses.nt_xent_anchor_gradient(*long[:2], tau, queue=long[2])
-    assert not found.requires_grad and torch.allclose(found, closed, atol=1e-12)
-
-    others = [j for j in range(5) if j != i]
-    Z = sum(math.exp(s[i] @ c / tau) for c in [*s_hat, *s[others], *queue])
-    printed = sum(math.exp(s[i] @ c / tau) * c for c in [*s[others], *s_hat[others], *queue])
-    printed = (printed + (math.exp(s[i] @ s_hat[i] / tau) - Z) * s_hat[i]) / (tau * Z)
-    assert torch.allclose(closed[i], printed, atol=1e-12)
-
-    def term(anchor):
-        rows = [s[j].tolist() if j != i else anchor.tolist() for j in range(5)]
-        return eq_2(rows, s_hat.tolist(), i, tau, queue.tolist())
-
-    numeric = []
-    for d in range(6):
-        step = torch.zeros(6, dtype=torch.float64)
-        step[d] = 1e-6
-        numeric.append((term(s[i] + step) - term(s[i] - step)) / 2e-6)
-    assert closed[i].tolist() == pytest.approx(numeric, abs=1e-8)
-
-    anchor = s[i].clone().requires_grad_()
-    logits = torch.cat([s_hat, s[others], queue]) @ anchor / tau
-    torch.nn.functional.cross_entropy(logits[None], torch.tensor([i])).backward()
-    assert torch.allclose(closed[i], anchor.grad, atol=1e-12)
-
-    leaf = (
-        s.clone().requires_grad_()
-    )  # s_i also stands in other anchors' terms, and l2 takes a part away
-    ck.losses.nt_xent(leaf, s_hat, tau, queue=queue, reduction="sum").backward()
-    assert not torch.allclose(closed[i], leaf.grad[i], atol=1e-2)
-
-
-def test_the_gradient_grows_as_tau_falls():
-    s, s_hat = normalise(draw(8, 16)), normalise(draw(8, 16, seed=1))
-    norms = [
-        ck.losses.nt_xent_anchor_gradient(s, s_hat, tau).norm(dim=1).mean()
-        for tau in (1.0, 0.3, 0.05)
-    ]
-    assert norms == sorted(norms)
-    assert norms[-1] <= 2 / 0.05
-
-
 # --- the temperature -----------------------------------------------------------------------------------
 
 
@@ -208,12 +132,6 @@ def test_tau_moves_the_loss_but_is_no_part_of_it(encoder, batch):
     )
     assert parts["tau"].item() == pytest.approx(0.1)
     assert parts["contrast"] != loss_of(CAPT(encoder, tau=0.5), batch)["contrast"]
-
-
-def test_a_constant_temperature_stays(encoder):
-    objective = CAPT(encoder, tau=0.07)
-    objective.set_progress(50, 100)
-    assert objective.tau == 0.07
 
 
 # --- the queue -----------------------------------------------------------------------------------------
@@ -266,13 +184,6 @@ def test_its_length_is_read_anew_whoever_wrote_it():
         queue.load_state_dict(state)
         assert len(queue) == 0
     assert len(copy.deepcopy(filled)) == 3
-
-
-def test_the_queue_starts_empty(encoder, batch):
-    objective = CAPT(encoder, queue=100)
-    assert len(objective.queue) == 0 and objective.queue.vectors.shape == (0, encoder.width)
-    loss_of(objective, batch)
-    assert len(objective.queue) == 0  # computing the loss pushes nothing
 
 
 def test_the_first_step_is_that_without_a_queue(tokenizer, texts):
@@ -348,14 +259,6 @@ def test_a_queue_of_many_steps_is_said_once(encoder, texts, recwarn):
     ck.fit(CAPT(encoder, queue=8192), texts, steps=3, batch_size=4, progress=False)
     (said,) = [str(w.message) for w in recwarn if "queue" in str(w.message)]
     assert "1024 steps" in said and "queue=32" in said
-
-
-def test_without_a_queue_there_is_none(encoder, texts):
-    objective = CAPT(encoder, queue=0)
-    ck.fit(objective, texts, steps=2, batch_size=4, progress=False)
-    assert objective.queue is None and not any(
-        "queue" in name for name, _ in objective.named_buffers()
-    )
 
 
 @pytest.mark.full
@@ -556,24 +459,6 @@ class Regions(ck.Encoder):
 
     def pool(self, hidden, view):
         return hidden.mean(1)
-
-
-def test_nothing_in_it_asks_for_token_ids():
-    def mask_regions(batch, generator, vocabulary):
-        keep = torch.rand(batch["features"].shape[:2], generator=generator) > 0.3
-        return {**batch, "features": batch["features"] * keep[..., None]}
-
-    objective = CAPT(Regions(), noise=mask_regions, queue=20, tau=0.2)
-    assert (
-        objective.aggregate.w1.out_features == 32
-    )  # 4 D, since this encoder has no feed-forward layers
-    batch = {"features": torch.randn(6, 9, 5), "text_id": torch.arange(6)}
-    generator = torch.Generator().manual_seed(0)
-    for _ in range(2):
-        parts, seen = gradient(objective, [batch], generator, chunk_size=4)
-        objective.after_step(*seen[0])
-    assert set(parts) == {"loss", "contrast", "tau"} and len(objective.queue) == 20
-    assert objective.encoder.layer.weight.grad.norm() > 0
 
 
 # --- what it is for ------------------------------------------------------------------------------------

@@ -61,16 +61,6 @@ def test_the_first_wording_is_the_anchor_and_its_copies_are_left_out_on_request(
         assert torch.allclose(found, expected, rtol=1e-12)
 
 
-def test_pairs_are_reworded_text_by_text(tokenizer):
-    rows = [
-        {"sentence1": "This kite is charming.", "sentence2": "Clara bought a big drum.", "label": 1}
-    ]
-    rows = reworded(rows, Toyshop())
-    batch = ck.data.Paraphrased(rows, tokenizer).batch([0])
-    said = tokenizer.decode(batch["T1/input_ids"][0])
-    assert said.count("[SEP]") == 2 and batch["label"].tolist() == [1]
-
-
 def test_fit_resumes_bit_for_bit(texts, tokenizer, tmp_path):
     words = with_wordings(texts[:40], tokenizer)
 
@@ -92,21 +82,6 @@ def test_fit_resumes_bit_for_bit(texts, tokenizer, tmp_path):
         go(steps_before_stop=3, folder=tmp_path)
     found = go(folder=tmp_path, resume=True)
     assert all(torch.equal(found[name], value) for name, value in expected.items())
-
-
-def test_another_wording_is_another_data_set(texts, tokenizer, tmp_path, encoder):
-    words = with_wordings(texts[:20], tokenizer)
-    ck.fit(CSSL(encoder), words, steps=2, folder=tmp_path, progress=False)
-    others = ck.data.Paraphrased(reworded(texts[:20], Toyshop(), seed=1), tokenizer, max_length=64)
-    assert others.fingerprint() != words.fingerprint()
-    rows = [
-        {"text": "a kite", "text/0": one, "text/1": other}
-        for one, other in (("red", "blue"), ("blue", "red"))
-    ]
-    turned = [ck.data.Paraphrased([row], tokenizer).fingerprint() for row in rows]
-    assert turned[0] != turned[1]
-    with pytest.raises(ValueError, match="fingerprint"):
-        ck.fit(CSSL(encoder), others, steps=2, folder=tmp_path, resume=True, progress=False)
 
 
 def test_it_pulls_wordings_together(texts, tokenizer):

@@ -159,22 +159,6 @@ def test_a_prompt_with_its_demonstrations_is_cut_behind_the_mask(vocabulary):
     )["input_ids"].shape == (9, 15)
 
 
-def test_lm_bffs_template_of_mnli_asks_as_its_paper_prints(vocabulary):
-    """Table 1 of LM-BFF: "<S1> ? [MASK] , <S2>" with Yes, Maybe, No."""
-    row = {"premise": "The kite flew away.", "hypothesis": "A kite was lost.", "label": 0}
-    asked = prompting.prompts([row], prompting.MNLI.text, vocabulary)[0]["text"]
-    assert asked == "The kite flew away? [MASK], a kite was lost."
-    from contrast_kit.data import glue
-
-    names = dict(zip(glue.TASKS["mnli"].label_names, prompting.MNLI.words, strict=True))
-    assert names == {"entailment": "Yes", "neutral": "Maybe", "contradiction": "No"}
-    assert (prompting.MNLI.samples, prompting.MNLI.max_length) == (4, 256)
-    assert (prompting.TEMPLATES["sst2"].samples, prompting.TEMPLATES["sst2"].words) == (
-        16,
-        ("terrible", "great"),
-    )
-
-
 def test_coco_lms_main_model_never_sees_a_mask_and_is_prompted(vocabulary):
     texts = [row["sentence"] + f" it was {WORDS[row['label']]} ." for row in rows(64)]
     encoder = make_encoder(vocabulary, relative_positions=True)

@@ -151,20 +151,6 @@ def test_as_released_the_losses_fall_on_all_regions(encoder, batch):
     )
 
 
-@pytest.mark.parametrize(("regions", "reads_all"), [("masked", False), ("lxmert", True)])
-def test_objects_of_unmasked_regions_are_no_targets(regions, reads_all, encoder, batch):
-    """There the input shows what is asked, and the loss is a copy."""
-    objective = LXMERT(encoder, regions=regions)
-    drawn = objective.views(batch, seeded())["noisy"]["region_selected"]
-    other = torch.where(
-        drawn | ~batch["region_mask"], batch["objects"], (batch["objects"] + 1) % CLASSES
-    )
-    before, after = (
-        objective(b, seeded())["objects"].item() for b in (batch, batch | {"objects": other})
-    )
-    assert (before != after) == reads_all
-
-
 @pytest.mark.parametrize("regions", ["masked", "lxmert"])
 def test_words_of_wrong_pairs_are_recovered_only_if_asked(regions, encoder, batch):
     for recover in (True, False):
@@ -246,13 +232,6 @@ def test_the_contrast_knows_which_pairs_are_wrong(encoder, batch):
     )
 
 
-def test_the_contrast_reads_the_state_of_cls_not_the_pooler(encoder, batch):
-    objective = CAPTPairs(encoder, mismatch=0.0).eval()
-    clean = objective.views(batch, seeded())["clean"]
-    expected = objective.aggregate(encoder(clean)[:, 0])
-    assert torch.equal(objective.encode("clean", clean).vectors["s"], expected)
-
-
 def test_two_captions_of_one_picture_are_no_negatives(encoder, batch):
     """Rows 0 and 1, and rows 2 and 3, show one picture each."""
     settings = dict(mismatch=0.0, queue=0, tau=0.5)
@@ -290,18 +269,6 @@ def test_a_wrong_caption_of_a_picture_is_a_negative_of_the_right_one(encoder, ba
     assert torch.equal(again["text_id"], facts["text_id"])
     wrong = facts["matched"] == 0
     assert not torch.isin(facts["text_id"][wrong], batch["image_id"]).any()
-
-
-def test_capt_passes_twice_where_lxmert_passes_once(encoder, batch):
-    """Equal steps are not an equal budget: 2 against 1 passes, and 4 against 1 where a batch is cut."""
-    counted = []
-    encoder.model.lxmert.register_forward_hook(lambda *_: counted.append(1))
-    for make, chunk_size, passes in (
-        (LXMERT, None, 1), (CAPTPairs, None, 2), (LXMERT, 6, 2), (CAPTPairs, 6, 8),
-    ):  # fmt: skip
-        counted.clear()
-        one_step(make(encoder), [batch], chunk_size=chunk_size)
-        assert len(counted) == passes, (make, chunk_size)
 
 
 def test_without_the_contrast_it_is_lxmert(encoder, batch):

@@ -13,7 +13,6 @@ from objectives import OBJECTIVES
 from test_step import EXACT, gradients, largest_difference, one_step
 
 import contrast_kit as ck
-from contrast_kit.data.pictures import random_pictures
 from contrast_kit.objectives import COCOLM, ELECTRA, MLM, SCL, AllTokenMLM, FineTune, MemoryQueue
 from contrast_kit.objectives.base import Objective
 from contrast_kit.training.gradient import gradient
@@ -55,16 +54,6 @@ def test_a_projector_below_any_method_is_trained_whole_and_in_chunks(name, token
     contrast = "scl" if name == "scl" else "contrast"
     assert abs(whole[contrast] - plain[contrast]) > 1e-6
     assert whole[contrast] == pytest.approx(pieces[contrast], rel=1e-9)
-
-
-def test_a_projector_may_read_the_states_themselves(tokenizer, batch):
-    class Mean(SCL):
-        def vectors(self, name, hidden, view):
-            return {"h": hidden.mean(1)}
-
-    objective = Mean(make_encoder(tokenizer, dropout=0.0), classes=4, dropout=0.0).double().eval()
-    (_, whole), (_, pieces) = (one_step(objective, [batch], chunk_size=size) for size in (None, 3))
-    assert largest_difference(pieces, whole) < EXACT
 
 
 class MoCo(Objective):
@@ -121,17 +110,6 @@ def test_in_chunks_a_momentum_encoder_gives_the_same_gradient(tokenizer, batch):
     (_, whole), (_, pieces) = (one_step(objective, [batch], chunk_size=size) for size in (None, 3))
     assert largest_difference(pieces, whole) < EXACT
     assert not any(name.startswith("keys.") for name in whole)
-
-
-def test_after_step_is_called_without_a_contrast_too(tokenizer, texts):
-    calls = []
-
-    class Watched(MLM):
-        def after_step(self, vectors, facts):
-            calls.append((vectors, torch.is_grad_enabled()))
-
-    ck.fit(Watched(make_encoder(tokenizer)), texts, steps=3, batch_size=2, accumulate=2, **QUIET)
-    assert calls == [({}, False)] * 6
 
 
 class Learned(ck.objectives.CMLM):
@@ -291,53 +269,6 @@ def test_what_a_callback_draws_does_not_move_the_run(tokenizer, texts):
     assert all(torch.equal(value, drawing[name]) for name, value in weights(None).items())
 
 
-def test_a_plan_counts_negatives_by_the_methods_own_facts():
-    rows = [
-        {"text": f"{kind} kite {i}", "image_id": i}
-        for i in range(4)
-        for kind in ("a red", "the blue")
-    ]
-    tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
-    pairs = ck.data.Regions(rows, tokenizer, random_pictures(n=4).standardised())
-    encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
-    objective = ck.objectives.CAPTPairs(encoder, queue=0, mismatch=0.0)
-    plan = ck.plan(objective, pairs, steps=1, batch_size=8)
-    assert plan.negatives == 12  # 14, less the two vectors of the other caption of the picture
-
-
-def test_a_plan_draws_the_views_that_own_facts_need_and_changes_nothing(tokenizer, texts):
-    class Weighed(Objective):
-        Config, weights = OwnConfig, {"contrast": 1.0}
-
-        def build(self):
-            self.norm = torch.nn.BatchNorm1d(self.encoder.width)
-
-        def views(self, batch, generator=None):
-            return {
-                "a": {**batch, "weight": torch.rand(len(batch["input_ids"]), generator=generator)},
-                "b": batch,
-            }
-
-        def vectors(self, name, hidden, view):
-            return {"h": self.encoder.pool(hidden, view)}
-
-        def facts(self, batch, views):
-            return super().facts(batch, views) | {"weight": views["a"]["weight"]}
-
-        def contrast(self, vectors, facts):
-            a, b = (self.norm(vectors[name]["h"]) for name in ("a", "b"))
-            return {
-                "contrast": (
-                    ck.losses.info_nce(a, b, self.config.tau, reduction="none") * facts["weight"]
-                ).mean()
-            }
-
-    objective = Weighed(make_encoder(tokenizer))
-    before = copy.deepcopy(objective.state_dict())
-    assert ck.plan(objective, texts, steps=2, batch_size=4).contrastive
-    assert all(torch.equal(value, before[name]) for name, value in objective.state_dict().items())
-
-
 def test_a_plan_reads_facts_labels_and_buffers_as_the_run_does(tokenizer, texts):
     class Counting(ck.objectives.SimCSE):
         def build(self):
@@ -362,16 +293,13 @@ def test_a_plan_reads_facts_labels_and_buffers_as_the_run_does(tokenizer, texts)
     assert objective.bank.shape == (0, 4) and not hasattr(objective, "late")
 
 
-@pytest.mark.parametrize(
-    "refused", [dict(auxiliary="given"), dict(auxiliary="narrow", share="embeddings")]
-)
-def test_a_refused_coco_lm_leaves_the_encoder_as_it_was(refused, tokenizer, batch):
+def test_a_refused_coco_lm_leaves_the_encoder_as_it_was(tokenizer, batch):
     encoder = make_encoder(tokenizer)
     bias = encoder.model.get_output_embeddings().bias
     with torch.no_grad():
         bias.fill_(0.5)
     with pytest.raises(ValueError, match=r"\w"):
-        COCOLM(encoder, **refused)
+        COCOLM(encoder, auxiliary="given")
     assert encoder.projection and bias.requires_grad and bool((bias == 0.5).all())
     assert MLM(encoder)(batch)["loss"].isfinite()
 
@@ -399,14 +327,6 @@ def test_words_learned_after_detection_may_be_prompted(tokenizer, texts):
     for method in (ELECTRA, COCOLM):
         ck.fit(method(encoder), texts, steps=1, batch_size=4, **QUIET)
     ck.objectives.Prompt(encoder, words=("the", "a"))
-
-
-def test_a_method_named_draw_is_the_readers_own(tokenizer):
-    class Draws(MLM):
-        def draw(self, what):
-            return what
-
-    assert ck.faster(Draws(make_encoder(tokenizer)), fixed_capacity=0.15).draw("mine") == "mine"
 
 
 def test_packed_relative_positions_are_pickled_and_copied(tokenizer, batch):

@@ -20,20 +20,6 @@ def test_triangle_starts_at_055_falls_to_005_half_way_and_rises_again(total):
         assert inverted_triangle(part * total, total) == pytest.approx(tau, abs=1e-12)
 
 
-def test_triangle_trace_of_an_odd_total():
-    """T // 2 would put the lowest point on step 2 and break the symmetry."""
-    trace = [inverted_triangle(t, 5) for t in range(6)]
-    assert trace == pytest.approx([0.55, 0.35, 0.15, 0.15, 0.35, 0.55], abs=1e-12)
-    assert trace == pytest.approx(trace[::-1], abs=1e-12)
-
-
-def test_triangle_moves_by_one_over_total_at_each_step():
-    trace = torch.tensor([inverted_triangle(t, 100) for t in range(101)], dtype=torch.float64)
-    slopes = trace.diff()
-    torch.testing.assert_close(slopes[:50], torch.full((50,), -0.01, dtype=torch.float64))
-    torch.testing.assert_close(slopes[50:], torch.full((50,), 0.01, dtype=torch.float64))
-
-
 def test_constant_fits_where_a_schedule_is_expected():
     schedule = partial(constant, value=0.1)
     assert [schedule(t, 10) for t in range(11)] == [0.1] * 11

@@ -138,11 +138,6 @@ REFUSED_SETTINGS = {
     "a weight below 0": (CMLM, dict(contrast_weight=-1.0), "contrast_weight must be"),
     "lambda above 1": (SCL, dict(lam=1.5), "lam must be"),
     "a part of COCO-LM's crop": (COCOLM, dict(keep=90), "keep must be"),
-    "a narrow model's embeddings": (
-        COCOLM,
-        dict(auxiliary="narrow", share="embeddings"),
-        "share='words'",
-    ),
     "a converged model that is not there": (COCOLM, dict(auxiliary="given"), "converged=encoder"),
     "a string of letters for label words": (
         Prompt,
@@ -250,7 +245,7 @@ def test_two_runs_do_not_write_to_one_folder(encoder, texts, tmp_path):
 
 def test_a_damaged_checkpoint(encoder, texts, tmp_path):
     ck.fit(MLM(encoder), texts, folder=tmp_path, **SHORT)
-    (tmp_path / "step-00000002" / "optimizer.safetensors").write_bytes(b"no tensors")
+    (tmp_path / "step-00000002" / "tensors.pt").write_bytes(b"no tensors")
     with pytest.raises(ValueError, match="is damaged"):
         ck.fit(MLM(encoder), texts, folder=tmp_path, resume=True, **SHORT)
 

@@ -9,7 +9,7 @@ from objectives import OBJECTIVES
 
 import contrast_kit as ck
 from contrast_kit.objectives.base import cut
-from contrast_kit.training.gradient import RandomState, gradient
+from contrast_kit.training.gradient import gradient
 
 # Whether chunks equal the whole is asked without dropout: that SimCSE then has no noise does not matter here.
 pytestmark = pytest.mark.filterwarnings("ignore:SimCSE's only noise")
@@ -107,26 +107,6 @@ def test_with_dropout_the_replay_repeats_every_mask(name, tokenizer, batch):
     assert largest_difference(ours, gradients(objective)) < EXACT
 
 
-def test_the_callers_rows_of_a_view_are_all_used_once(batch):
-    chunks = cut(batch, 5)
-    assert [len(chunk["input_ids"]) for chunk in chunks] == [5, 5, 2]
-    assert torch.equal(torch.cat([chunk["text_id"] for chunk in chunks]), batch["text_id"])
-
-
-def test_accumulation_averages_tokens_as_one_large_batch_would(tokenizer, batch):
-    objective = ck.objectives.MLM(make_encoder(tokenizer), p_m=0.5).double()
-    views = objective.views(batch, torch.Generator().manual_seed(1))["T0"]
-    objective.views = lambda part, generator: {
-        "T0": part
-    }  # the same noise however the batch is cut
-    whole, expected = one_step(objective, [views])
-    parts, ours = one_step(
-        objective, cut(views, 3)
-    )  # four batches with unequal numbers of masked tokens
-    assert parts["mlm"] == pytest.approx(whole["mlm"], rel=1e-12)
-    assert largest_difference(ours, expected) < EXACT
-
-
 def test_accumulation_averages_the_gradients_of_the_contrasts(tokenizer, batch):
     objective = ck.objectives.CMLM(make_encoder(tokenizer), contrast="info_nce", mlm=False).double()
     halves = [
@@ -220,13 +200,6 @@ def test_all_is_encoded_in_the_precision_asked_for_and_the_contrast_is_not(
     bf16 = partial(torch.autocast, "cpu", dtype=torch.bfloat16)
     gradient(objective, [batch], None, chunk_size=chunk_size, autocast=bf16)
     assert found == {("views", True), ("encode", True), ("contrast", False)}
-
-
-def test_random_state_comes_back():
-    state = RandomState.now(torch.device("cpu"))
-    first = torch.rand(3)
-    state.restore()
-    assert torch.equal(first, torch.rand(3))
 
 
 @pytest.mark.parametrize("chunk_size", [None, 64, 7, 1])

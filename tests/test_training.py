@@ -191,31 +191,12 @@ def test_learning_rate_follows_the_optimizers_steps(encoder, texts, monkeypatch)
     assert learning_rate(0, 20, Training(steps=20, lr=1e-3, warmup=0, decay="none")) == 1e-3
 
 
-def test_when_the_body_joins_its_heads_the_warm_up_begins_anew():
-    settings = Training(steps=100, lr=1.0, warmup=0.1, warm_heads=0.2)
-    heads = [learning_rate(step, 100, settings) for step in range(20)]
-    assert heads == pytest.approx([0, 0.5] + [1.0] * 18)
-    rest = [learning_rate(step, 100, settings) for step in range(20, 100)]
-    assert rest == pytest.approx(
-        [ck.schedules.linear_warmup_linear_decay(step, 80, 8) for step in range(80)]
-    )
-
-
 def test_after_a_run_no_gradient_is_left_dropout_is_off_and_ctrl_c_is_the_callers(encoder, texts):
     before = signal.getsignal(signal.SIGINT)
     run = ck.fit(ck.objectives.MLM(encoder), texts, steps=2, batch_size=4, progress=False)
     assert signal.getsignal(signal.SIGINT) is before
     assert all(weight.grad is None for weight in run.objective.parameters())
     assert not any(module.training for module in run.objective.modules())
-
-
-def test_the_last_step_has_a_row_too(encoder, texts):
-    seen = []
-    run = ck.fit(
-        ck.objectives.MLM(encoder), texts, steps=5, batch_size=4, log_every=2, progress=False,
-        callback=lambda run: seen.append(run.steps),
-    )  # fmt: skip
-    assert seen == run.history["step"].tolist() == [2, 4, 5]
 
 
 def test_a_weight_at_rest_counts_in_no_norm_and_may_be_set_free(tokenizer, texts):
@@ -294,18 +275,6 @@ def test_a_run_goes_on_in_other_chunks_and_with_other_notes(tokenizer, texts, tm
     run = ck.fit(make(), texts, resume=True, chunk_size=3, log_every=2, save_every=1, **settings)
     found = weights(run.objective)
     assert all(torch.allclose(found[name], value, atol=1e-10) for name, value in expected.items())
-
-
-def test_epochs_count_batches_and_accumulation(encoder, texts):
-    run = ck.fit(
-        ck.objectives.MLM(encoder),
-        texts[:100],
-        epochs=2,
-        batch_size=10,
-        accumulate=4,
-        progress=False,
-    )
-    assert run.steps == 5
 
 
 @pytest.mark.parametrize(
@@ -428,20 +397,6 @@ def test_stop_button_returns_the_run_so_far(encoder, texts, tmp_path):
     assert again.steps == 50 and list(again.history["step"]) == list(range(1, 51))
 
 
-def test_a_callback_or_a_thread_beside_it_may_stop_a_run(encoder, texts, tmp_path):
-    def stop_at_three(run):
-        if run.steps == 3:
-            beside = threading.Thread(target=run.stop)
-            beside.start()
-            beside.join()
-
-    objective = ck.objectives.MLM(encoder)
-    run = ck.fit(objective, texts, steps=6, callback=stop_at_three, folder=tmp_path, progress=False)
-    assert run.interrupted and run.steps == 3 and len(run.history) == 3
-    again = ck.fit(objective, texts, steps=6, folder=tmp_path, resume=True, progress=False)
-    assert again.steps == 6 and not again.interrupted
-
-
 def test_stopped_before_its_first_step_a_resumed_run_ends_where_it_was(
     encoder, texts, tmp_path, monkeypatch
 ):
@@ -461,20 +416,13 @@ def test_stopped_before_its_first_step_a_resumed_run_ends_where_it_was(
     )
 
 
-def test_stopped_at_the_last_step_it_is_finished(encoder, texts):
-    run = ck.fit(
-        ck.objectives.MLM(encoder), texts, steps=3, callback=press_stop_at(3), progress=False
-    )
-    assert not run.interrupted and run.steps == 3
-
-
 def test_a_failed_save_leaves_the_last_checkpoint(encoder, texts, tmp_path, monkeypatch):
     def full(*args, **kwargs):
         raise OSError(28, "No space left on device")
 
     def fill_the_disk(run):
         if run.steps == 3:
-            monkeypatch.setattr(checkpoint, "save_file", full)
+            monkeypatch.setattr(torch, "save", full)
 
     with pytest.raises(OSError, match="No space left.*step-00000002"):
         ck.fit(
@@ -485,21 +433,6 @@ def test_a_failed_save_leaves_the_last_checkpoint(encoder, texts, tmp_path, monk
         "step-00000001",
         "step-00000002",
     ]
-
-
-def test_fewer_texts_than_a_batch_make_one_batch(encoder, texts):
-    objective = ck.objectives.CMLM(encoder, contrast="info_nce", tau=10.0)
-    run = ck.fit(objective, texts[:5], steps=3, batch_size=64, progress=False)
-    assert run.history["contrast"].mean() == pytest.approx(math.log(5), abs=0.1)  # five candidates
-
-
-@pytest.mark.parametrize("contrast", ["info_nce", "nt_xent"])
-def test_a_contrast_of_one_text_is_said_to_teach_nothing(encoder, texts, contrast):
-    with pytest.warns(UserWarning, match="one example and so no negatives"):
-        run = ck.fit(
-            ck.objectives.CMLM(encoder, contrast=contrast), texts[:1], steps=1, progress=False
-        )
-    assert run.history["contrast"].item() == 0
 
 
 def test_texts_are_cut_where_the_encoder_ends(encoder, texts):
@@ -606,20 +539,6 @@ def test_a_weight_of_any_layout_is_trained_saved_and_resumed(layout, tokenizer, 
     assert same(go(layout, folder=tmp_path, resume=True), expected)
 
 
-def test_numbers_of_numpy_and_torch_in_the_rows_are_saved(encoder, texts, tmp_path):
-    import numpy as np
-
-    def measure(run):
-        run.rows[-1] |= {"auc": np.float32(0.5), "norm": torch.tensor(2.0), "each": torch.arange(2)}
-
-    options = dict(steps=2, save_every=1, folder=tmp_path, progress=False)
-    ck.fit(ck.objectives.MLM(encoder), texts, callback=measure, **options)
-    assert ck.fit(ck.objectives.MLM(encoder), texts, resume=True, **options).rows[-1]["each"] == [
-        0,
-        1,
-    ]
-
-
 def test_a_run_killed_while_it_deletes_after_its_last_step_is_tidied_when_it_is_asked_again(
     tokenizer, texts, tmp_path
 ):
@@ -650,22 +569,13 @@ def test_a_callback_that_evaluates_does_not_end_dropout(tokenizer, texts):
     assert losses(lambda run: run.objective.eval()) == losses(None)
 
 
-def test_the_warm_up_is_rounded_to_the_nearest_step():
-    training = Training(warmup=0.06, lr=1.0)
-    rates = [learning_rate(step, 60, training) for step in range(6)]  # 3.6 steps: 4
-    assert rates[:5] == [0, 0.25, 0.5, 0.75, 1.0] and rates[5] < 1
-    training = Training(warmup=0.06, lr=1.0, decay="none")
-    assert [learning_rate(step, 60, training) for step in (3, 4, 5)] == [0.75, 1, 1]
-    assert learning_rate(1, 57, training) == 1 / 3  # 3.42 steps: 3
-
-
 def test_on_another_number_of_processes_dropout_starts_anew_and_apart(tokenizer, monkeypatch):
     noise, drawn = torch.Generator().manual_seed(3), []
     trained = checkpoint.Trained(ck.objectives.MLM(make_encoder(tokenizer)), None, noise)
     torch.manual_seed(5)
     states = {
-        "noise": noise.get_state().repeat(2, 1),
-        "cpu": torch.get_rng_state().repeat(2, 1),
+        "noise": noise.get_state(),
+        "dropout": torch.get_rng_state().repeat(2, 1),
     }  # of two processes
     monkeypatch.setattr(checkpoint.distributed, "count", lambda: 4)
     for rank in (0, 1):

@@ -209,29 +209,23 @@ def span_mask(
 def _draw_spans(maskable, p, span_p, max_span, generator):
     """Which tokens are selected, and a uniform number for each span, both [B, T]; each round draws a span per text."""
     rows, length = maskable.shape
-    device = maskable.device
-    draw = {"generator": generator, "device": device}
-    where = torch.arange(length, device=device)  # [T]
-    weights = (1.0 - span_p) ** torch.arange(max_span, device=device)  # P(l) for l = 1 .. max_span
+    draw = {"generator": generator, "device": maskable.device}
+    where = torch.arange(length, device=maskable.device)  # [T]
+    sizes = torch.arange(max_span, device=maskable.device)
+    weights = (1.0 - span_p) ** sizes  # P(l) for l = 1 .. max_span
     count, part = maskable.sum(dim=1), torch.rand(rows, **draw)  # [B] each
-    budget = (
-        torch.floor(count * p + part).long().minimum(count)
-    )  # [B], p n of a text on average; a sum may round up
-    selected, u = (
-        torch.zeros_like(maskable),
-        torch.zeros(maskable.shape, device=device),
-    )
-    left = budget
+    budget = torch.floor(count * p + part).long()  # [B]: p n of a text, on average
+    budget = left = budget.minimum(count)  # a sum may round up
+    selected = torch.zeros_like(maskable)
+    u = torch.zeros_like(maskable, dtype=torch.float32)
     while (left > 0).any():
         free = maskable & ~selected
-        start = (
-            torch.rand(free.shape, **draw).masked_fill(~free, -1.0).argmax(dim=1, keepdim=True)
-        )  # [B, 1]
+        scores = torch.rand(free.shape, **draw).masked_fill(~free, -1.0)  # [B, T]
+        start = scores.argmax(dim=1, keepdim=True)  # [B, 1]
         size = torch.multinomial(weights, rows, replacement=True, generator=generator) + 1  # [B]
         ahead = where >= start  # [B, T]
-        blocked = (ahead & ~free).cumsum(
-            dim=1
-        ) > 0  # a special token or another span, and all behind it
+        # It ends at a special token, or at another span: that blocks all behind it.
+        blocked = (ahead & ~free).cumsum(dim=1) > 0
         span = ahead & ~blocked & (where < start + size.minimum(left)[:, None])
         selected = selected | span
         u = torch.where(span, torch.rand((rows, 1), **draw), u)

@@ -24,7 +24,7 @@ ids (all but XLNet's, which changes the order of prediction and not the text):
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import torch
 from torch import Tensor
@@ -50,6 +50,11 @@ Noise = Callable[[Batch, torch.Generator | None, Vocabulary], dict[str, Tensor]]
 
 class TextNoise(Settings):
     """The base of the noises on tokens: its settings are checked, and `+` puts one noise on top of another."""
+
+    def __call__(
+        self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary
+    ) -> dict[str, Tensor]:
+        raise NotImplementedError(f"{type(self).__name__} must say how it changes a batch.")
 
     def __add__(self, other: "TextNoise") -> "Both":
         return Both(self, other)
@@ -78,17 +83,10 @@ class Mask(TextNoise):
         super().__post_init__()
         check_split(self.split)
 
-    def __call__(
-        self,
-        batch: Batch,
-        generator: torch.Generator | None,
-        vocabulary: Vocabulary,
-    ) -> dict[str, Tensor]:
-        options = dict(split=self.split, generator=generator, **vocabulary)
-        return masked_view(
-            batch,
-            dynamic_random_mask(batch["input_ids"], allowed(batch), self.p, **options),
-        )
+    def __call__(self, batch, generator, vocabulary):
+        ids, options = batch["input_ids"], dict(generator=generator, **vocabulary)
+        masked = dynamic_random_mask(ids, allowed(batch), self.p, split=self.split, **options)
+        return masked_view(batch, masked)
 
 
 @dataclass(frozen=True)
@@ -118,20 +116,9 @@ class MaskSpans(TextNoise):
         super().__post_init__()
         check_split(self.split)
 
-    def __call__(
-        self,
-        batch: Batch,
-        generator: torch.Generator | None,
-        vocabulary: Vocabulary,
-    ) -> dict[str, Tensor]:
-        options = dict(
-            split=self.split,
-            span_p=self.span_p,
-            max_span=self.max_span,
-            generator=generator,
-            **vocabulary,
-        )
-        return masked_view(batch, span_mask(batch["input_ids"], allowed(batch), self.p, **options))
+    def __call__(self, batch, generator, vocabulary):
+        ids, options = batch["input_ids"], asdict(self) | dict(generator=generator, **vocabulary)
+        return masked_view(batch, span_mask(ids, allowed(batch), **options))
 
 
 @dataclass(frozen=True)
@@ -152,12 +139,7 @@ class Replace(TextNoise):
     p: Probability = 0.15
     """Probability that a token is replaced (in one draw out of V, by itself)."""
 
-    def __call__(
-        self,
-        batch: Batch,
-        generator: torch.Generator | None,
-        vocabulary: Vocabulary,
-    ) -> dict[str, Tensor]:
+    def __call__(self, batch, generator, vocabulary):
         ids = batch["input_ids"]
         free = allowed(batch) & (ids != vocabulary["mask_id"])
         options = dict(split=(0.0, 1.0, 0.0), generator=generator, **vocabulary)
@@ -183,12 +165,7 @@ class Shuffle(TextNoise):
     window: int = 3
     """k: no token moves further than this."""
 
-    def __call__(
-        self,
-        batch: Batch,
-        generator: torch.Generator | None,
-        vocabulary: Vocabulary | None = None,
-    ) -> dict[str, Tensor]:
+    def __call__(self, batch, generator, vocabulary=None):
         moved = shuffle(batch["input_ids"], allowed(batch), self.window, generator=generator)
         return masked_view(batch, Masked(moved, selected=moved != batch["input_ids"]))
 
@@ -210,18 +187,11 @@ class Both(TextNoise):
     first: TextNoise
     second: TextNoise
 
-    def __call__(
-        self,
-        batch: Batch,
-        generator: torch.Generator | None,
-        vocabulary: Vocabulary,
-    ) -> dict[str, Tensor]:
+    def __call__(self, batch, generator, vocabulary):
         before = self.first(batch, generator, vocabulary)
         after = self.second(before, generator, vocabulary)
-        return masked_view(
-            batch,
-            Masked(after["input_ids"], before["selected"] | after["selected"]),
-        )
+        touched = before["selected"] | after["selected"]
+        return masked_view(batch, Masked(after["input_ids"], touched))
 
 
 NAMED: dict[str, Noise] = {

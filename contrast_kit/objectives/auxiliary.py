@@ -15,30 +15,14 @@ from transformers import ElectraConfig, ElectraForMaskedLM
 from contrast_kit import losses, masking
 from contrast_kit.checks import Count, Probability, Settings
 from contrast_kit.encoder.encoder import Encoder, View, evaluating
-from contrast_kit.objectives.base import cut
+from contrast_kit.objectives.base import cut, words_at
 
 TOKENS_AT_ONCE = 2**14
 """Tokens for which samples are drawn at once: the scores of a million tokens must not all be in memory."""
 
 
 @dataclass(frozen=True)
-class ReleasedCode(Settings):
-    """What the papers' texts leave open or lack, but the released code has: switches, and the scale of the losses."""
-
-    mask_cls: bool = False
-    """With `mask_special`: the first token may be masked too. The paper does not say; the released code: off."""
-    sample_dropout: bool = False
-    """Dropout while sampling. Paper: off, "slightly improves" (appendix D); on in ELECTRA's own code, so perhaps in the
-    paper's rows of ELECTRA too."""
-    reduction: Literal["mean", "paper_sum"] = "mean"
-    """Token losses as means over their tokens (the released code's scale, to which λ = 50 belongs), or as printed:
-    summed over a sequence's tokens, averaged over sequences (E Σ_i). There L_copy is n/|M| ≈ 7 times heavier."""
-    diagnostics: bool = True
-    """Also log, untrained, what figure 8 shows: copy and correction accuracies, and the auxiliary model's own."""
-
-
-@dataclass(frozen=True)
-class CorruptionConfig(ReleasedCode):
+class CorruptionConfig(Settings):
     """How texts are corrupted; the defaults are COCO-LM's (section 3.3, appendices B and D)."""
 
     p_m: Probability = 0.15
@@ -47,35 +31,37 @@ class CorruptionConfig(ReleasedCode):
     """Of these: share that becomes [MASK], a random word, or stays. The paper speaks of "[MASK] symbols" only, and so
     does its code; BERT's 80/10/10 does not help here, where the main model never sees a [MASK]."""
     mask_special: bool = True
-    """Special tokens may be masked too: "We follow the RoBERTa setting" (appendix D). False: words only."""
+    """Special tokens may be masked too: "We follow the RoBERTa setting" (appendix D). False: words only. The first
+    token never is, as in the released code; the paper does not say."""
     auxiliary: Literal["shallow", "narrow", "random", "given"] = "shallow"
     """"shallow": the main model's width, fewer layers (COCO-LM). "narrow": all layers, a third of the width, joined to
     the same word vectors by a projection (ELECTRA's, and table 3 "w. ELECTRA's Auxiliary"). "random": no model at all,
     words drawn uniformly (table 3). "given": a trained one, of any size (table 3, "w. Converged Auxiliary")."""
     auxiliary_layers: Count | None = None
     """Layers of the shallow auxiliary. Paper: 4 under 12, and 6 under 24. None: a third of the main model's."""
-    share: Literal["words", "embeddings", "nothing"] = "words"
-    """What the two models have in common. Paper: "all token embeddings", at the input and in both vocabulary heads.
-    "embeddings" adds absolute positions and the embeddings' LayerNorm, as the released code does."""
+    share_words: bool = True
+    """Whether the two models share "all token embeddings", at the input and in both vocabulary heads. Paper: yes; the
+    released code shares absolute positions and the embeddings' LayerNorm too."""
+    reduction: Literal["mean", "paper_sum"] = "mean"
+    """Token losses as means over their tokens (the released code's scale, to which λ = 50 belongs), or as printed:
+    summed over a sequence's tokens, averaged over sequences (E Σ_i). There L_copy is n/|M| ≈ 7 times heavier."""
+    diagnostics: bool = True
+    """Also log, untrained, what figure 8 shows: copy and correction accuracies, and the auxiliary model's own."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         masking.check_split(self.split)
-        if self.share == "embeddings" and self.auxiliary == "narrow":
-            raise ValueError(
-                "A narrow auxiliary has embeddings of another build: share='words' or 'nothing'."
-            )
 
 
 class Auxiliary(nn.Module):
     """A masked language model to sample from, trained on the same masks: an encoder with BERT's head (with projection).
 
-    `sample_dropout` keeps dropout on while sampling. `frozen`: never trained.
+    `frozen`: never trained.
     """
 
-    def __init__(self, encoder: Encoder, sample_dropout: bool = False, frozen: bool = False):
+    def __init__(self, encoder: Encoder, frozen: bool = False):
         super().__init__()
-        self.encoder, self.sample_dropout, self.frozen = encoder, sample_dropout, frozen
+        self.encoder, self.frozen = encoder, frozen
         if frozen:
             encoder.requires_grad_(False)
 
@@ -83,27 +69,23 @@ class Auxiliary(nn.Module):
     def sample(self, view: View, generator: torch.Generator | None = None) -> Tensor:
         """X^MLM of eq. 1, [B, T]: a word drawn from p_MLM at each selected position, the original elsewhere.
 
-        No gradient, no dropout unless it is asked for. In slices: the scores of a large batch are never all in memory.
+        No gradient, and no dropout: that "slightly improves" (appendix D). In slices: the scores of a large batch are
+        never all in memory.
         """
         with evaluating(self.encoder):
-            self.encoder.train(self.sample_dropout)
             parts = cut(view, max(1, TOKENS_AT_ONCE // view["input_ids"].shape[1]))
             return torch.cat([self._draw(part, generator) for part in parts])  # [B, T]
 
     def _draw(self, view: View, generator: torch.Generator | None) -> Tensor:
         selected = view["selected"]  # [B, T]
-        logits = self.encoder.mlm_logits(
-            self.encoder(view)[selected]
-        )  # [B, T, D] → [M, D] → [M, V]
-        known = logits[
-            :, : len(self.encoder.tokenizer)
-        ]  # a model may embed more words, which no text can hold
-        return masking.replace(view["targets"], selected, known, generator=generator)
+        hidden = self.encoder(view)[selected]  # [B, T, D] → [M, D]
+        words = len(self.encoder.tokenizer)  # a model may embed more, which no text can hold
+        logits = self.encoder.mlm_logits(hidden)[:, :words]  # [M, D] → [M, V]
+        return masking.replace(view["targets"], selected, logits, generator=generator)
 
     def sums(self, hidden: Tensor, view: View, diagnostics: bool = True) -> dict[str, Tensor]:
         """From its states [B, T, D]: the masked-LM loss, summed over the selected positions; how many were right."""
-        positions = self.encoder.strategy.positions(view["selected"])  # M positions
-        scores = self.encoder.word_scores(positions.rows(hidden))  # [B, T, D] → [M, D] → [M, V]
+        scores, positions = words_at(self.encoder, hidden, view["selected"])
         labels = positions.labels(view["targets"])  # [M]
         sums = {"aux_mlm": losses.mlm(scores, labels, reduction="sum")}
         if diagnostics:
@@ -123,10 +105,8 @@ class RandomWords(nn.Module):
     def sample(self, view: View, generator: torch.Generator | None = None) -> Tensor:
         """X with uniformly drawn words where it was selected, [B, T]."""
         ids = view["targets"]
-        words = torch.randint(
-            self.vocab_size, ids.shape, generator=generator, device=ids.device
-        )  # [B, T]
-        return torch.where(view["selected"], words, ids)
+        draw = dict(generator=generator, device=ids.device)
+        return torch.where(view["selected"], torch.randint(self.vocab_size, ids.shape, **draw), ids)
 
 
 def make_auxiliary(
@@ -147,16 +127,13 @@ def make_auxiliary(
             raise ValueError(
                 "The given auxiliary model must have been trained with the main model's tokenizer."
             )
-        return Auxiliary(copy.deepcopy(given), config.sample_dropout, frozen=True)
+        return Auxiliary(copy.deepcopy(given), frozen=True)
     model = narrow(main) if config.auxiliary == "narrow" else shallow(main, config.auxiliary_layers)
-    if config.share != "nothing":
+    if config.share_words:
         words = main.model.get_input_embeddings()
         model.set_input_embeddings(words)
         model.get_output_embeddings().weight = words.weight
-    if config.share == "embeddings":
-        mine, theirs = model.base_model.embeddings, main.model.base_model.embeddings
-        mine.position_embeddings, mine.LayerNorm = theirs.position_embeddings, theirs.LayerNorm
-    return Auxiliary(Encoder(model, main.tokenizer), config.sample_dropout)
+    return Auxiliary(Encoder(model, main.tokenizer))
 
 
 def shallow(main: Encoder, layers: int | None = None) -> nn.Module:
@@ -171,15 +148,17 @@ def narrow(main: Encoder) -> nn.Module:
     config = main.model.config
     heads = max(1, round(config.num_attention_heads / 3))
     width = heads * (config.hidden_size // config.num_attention_heads)
-    same = (
-        "vocab_size",
-        "num_hidden_layers",
-        "hidden_dropout_prob",
-        "attention_probs_dropout_prob",
-        "layer_norm_eps",
+    sizes = ElectraConfig(
+        vocab_size=config.vocab_size,
+        embedding_size=main.model.get_input_embeddings().embedding_dim,
+        hidden_size=width,
+        intermediate_size=4 * width,
+        num_hidden_layers=config.num_hidden_layers,
+        num_attention_heads=heads,
+        hidden_dropout_prob=config.hidden_dropout_prob,
+        attention_probs_dropout_prob=config.attention_probs_dropout_prob,
+        layer_norm_eps=config.layer_norm_eps,
+        max_position_embeddings=main.max_length,
+        pad_token_id=config.pad_token_id,
     )
-    shared = {name: getattr(config, name) for name in (*same, "pad_token_id")}
-    words = main.model.get_input_embeddings().embedding_dim
-    sizes = dict(embedding_size=words, hidden_size=width, num_attention_heads=heads)
-    sizes |= dict(intermediate_size=4 * width, max_position_embeddings=main.max_length)
-    return ElectraForMaskedLM(ElectraConfig(**shared, **sizes))
+    return ElectraForMaskedLM(sizes)

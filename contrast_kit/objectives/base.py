@@ -4,6 +4,8 @@ An `Objective` says these three things and nothing about training. The trainer k
 larger than memory, several processes and the log of each part are handled once, in `training.gradient`.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -88,10 +90,7 @@ class Objective(nn.Module):
         known_fields(self.Config, changes, type(self).__name__)
         self.encoder = encoder
         self.config = self.Config(**changes) if config is None else replace(config, **changes)
-        with torch.random.fork_rng(
-            devices=[]
-        ):  # heads are drawn on the CPU: no other random stream is touched
-            torch.default_generator.manual_seed(int(seed))
+        with seeded(seed):
             self.build()
         for part in self.children():
             if part is not encoder:
@@ -203,6 +202,14 @@ class Objective(nn.Module):
         )
 
 
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Inside, weights are drawn from this seed, on the CPU; no other random stream is touched."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(int(seed))
+        yield
+
+
 def draw_views(
     objective: Objective, batch: View, generator: torch.Generator | None
 ) -> dict[str, View]:
@@ -237,21 +244,31 @@ def count_terms(objective: Objective, drawn: list[dict[str, View]]) -> dict[str,
     return {name: count.clamp(min=1) for name, count in counts.items()}
 
 
+def words_at(
+    encoder: Encoder, hidden: Tensor, where: Tensor, share: float | None = None
+) -> tuple[Any, Any]:
+    """Word scores [M, V] at the M positions where `where` [B, T] is True, from the states [B, T, D]; and the positions.
+
+    The positions take the `labels` of a loss there, or the `rows` of anything, [B, T, …] → [M, …]. `share` says how
+    many to expect of all.
+    """
+    positions = encoder.strategy.positions(where, share)
+    return encoder.word_scores(positions.rows(hidden)), positions  # [B, T, D] → [M, D] → [M, V]
+
+
 def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") -> Tensor:
     """The masked-LM loss of a view, summed over its selected positions: Σ_i -log p(target_i | h_i) (`losses.mlm`).
 
     `encoder` gives the word scores of `hidden`, its last states [B, T, D]; the view holds `selected` and `targets`, [B,
     T] each. `mean` is `"tokens"`, or `"sequences"`: summed over the means of the texts, so each text counts once.
     """
-    positions = encoder.strategy.positions(view["selected"])  # M positions
-    scores = encoder.word_scores(positions.rows(hidden))  # [B, T, D] → [M, D] → [M, V]
+    scores, positions = words_at(encoder, hidden, view["selected"])
     labels = positions.labels(view["targets"])  # [B, T] → [M]
     if mean == "tokens":
         return losses.mlm(scores, labels, reduction="sum")
-    texts = torch.arange(len(hidden), device=hidden.device)[:, None].expand_as(
-        view["selected"]
-    )  # [B, T]
-    return losses.mlm(scores, labels, reduction="sum_per_seq", rows=positions.rows(texts))
+    texts = torch.arange(len(hidden), device=hidden.device)[:, None]  # [B, 1]
+    rows = positions.rows(texts.expand_as(view["selected"]))  # [B, T] → [M]
+    return losses.mlm(scores, labels, reduction="sum_per_seq", rows=rows)
 
 
 def mlm_count(view: View, mean: str = "tokens") -> Tensor:

@@ -17,9 +17,8 @@ from contrast_kit.checks import Between, Temperature, Weight, normalise
 from contrast_kit.encoder.encoder import Encoder, View, evaluating
 from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.objectives.auxiliary import CorruptionConfig
-from contrast_kit.objectives.base import duplicates, others
+from contrast_kit.objectives.base import duplicates, others, words_at
 from contrast_kit.objectives.electra import (
-    CopyHead,
     Corrupting,
     all_token_sums,
     copy_accuracies,
@@ -31,25 +30,7 @@ Share = Annotated[float, Between("a share of a text", 1e-6, 1)]
 
 
 @dataclass(frozen=True)
-class COCOLMReleasedCode(CorruptionConfig):
-    """What the paper's text lacks, but the released code has (`ReleasedCode`, continued)."""
-
-    lm_variant: Literal["paper", "authors_code"] = "paper"
-    """L_LM as printed, the log of the copy mixture; or as the authors posted it, the cross-entropy weighted by the
-    stopped p_copy(0): another loss (`losses.corrective_lm`)."""
-    scl_head: bool = False
-    """False: s is h_[CLS], as printed. True: the released code's head before the cosine: dense, gelu, LayerNorm."""
-    ignore_duplicates: bool = False
-    """True leaves other copies of the anchor's own text out of its negatives. The paper does not."""
-    lm_projection: bool = False
-    """True gives the main model's word scores the projection of BERT's head. Paper: without, for "the training
-    stability" (appendix D); the auxiliary model always has it."""
-    head_biases: bool = False
-    """Biases in w_copy^T h and in the word scores. The paper prints none; the released code has both."""
-
-
-@dataclass(frozen=True)
-class COCOLMConfig(COCOLMReleasedCode):
+class COCOLMConfig(CorruptionConfig):
     """Everything that COCO-LM varies; the defaults are the paper's *base* setting, but for `reduction`: means."""
 
     task: Literal["clm", "rtd", "all_token", "plain_lm"] = "clm"
@@ -66,6 +47,16 @@ class COCOLMConfig(COCOLMReleasedCode):
     """Share of X^orig that X^crop keeps, contiguous. Paper: 0.9; figure 4 tries 1, the whole text, down to 0.7."""
     tau: Temperature = 1.0
     """Temperature of eq. 3. Paper: 1."""
+    ignore_duplicates: bool = False
+    """True leaves other copies of the anchor's own text out of its negatives. The paper does not."""
+    lm_variant: Literal["paper", "authors_code"] = "paper"
+    """L_LM as printed, the log of the copy mixture; or as the authors posted it, the cross-entropy weighted by the
+    stopped p_copy(0): another loss (`losses.corrective_lm`)."""
+    scl_head: bool = False
+    """False: s is h_[CLS], as printed. True: the released code's head before the cosine: dense, gelu, LayerNorm."""
+    lm_projection: bool = False
+    """True gives the main model's word scores the projection of BERT's head. Paper: without, for "the training
+    stability" (appendix D); the auxiliary model always has it."""
 
 
 class COCOLM(Corrupting):
@@ -112,9 +103,10 @@ class COCOLM(Corrupting):
         return Encoder.build(model["shape"], tokenizer, relative_positions=positions, **options)
 
     def build(self):
-        config, width = self.config, self.encoder.width
-        self.copy_head = CopyHead(width, config.head_biases) if config.task != "plain_lm" else None
-        self.scl_head = SCLHead(width) if config.scl_head and self.contrastive else None
+        super().build()
+        if self.config.task == "plain_lm":
+            self.copy_head = None
+        self.scl_head = SCLHead(self.encoder.width) if self.config.scl_head else None
 
     def set_word_scores(self):
         if self.config.task == "rtd":
@@ -154,24 +146,15 @@ class COCOLM(Corrupting):
 
     def _crop(self, batch: View, generator: torch.Generator | None) -> View:
         """X^crop: content tokens cropped, [CLS] and [SEP] put back; as narrow as the longest crop can be."""
-        keep, ids, pad, frame = (
-            self.config.keep,
-            batch["input_ids"],
-            self.encoder.tokenizer.pad_token_id,
-            self.frame,
-        )
-        cropped = masking.crop(
-            ids, batch["attention_mask"], keep, pad_id=pad, specials=frame, generator=generator
-        )
+        ids, keep, specials = batch["input_ids"], self.config.keep, sum(self.frame)
+        options = dict(pad_id=self.encoder.tokenizer.pad_token_id, specials=self.frame)
+        cropped = masking.crop(ids, batch["attention_mask"], keep, generator=generator, **options)
         # Of the longest, without asking the device; twice the small term of `crop`, which rounds in float32.
-        width = sum(frame) + max(1, int((ids.shape[1] - sum(frame)) * keep + 2e-4))
-        view = {
-            "input_ids": cropped.input_ids[:, :width],
-            "attention_mask": cropped.attention_mask[:, :width],
-        }
+        width = specials + max(1, int((ids.shape[1] - specials) * keep + 2e-4))
+        view = {"input_ids": cropped.input_ids, "attention_mask": cropped.attention_mask}
         if "token_type_ids" in batch:
-            view["token_type_ids"] = batch["token_type_ids"].gather(1, cropped.positions)[:, :width]
-        return view
+            view["token_type_ids"] = batch["token_type_ids"].gather(1, cropped.positions)
+        return {key: value[:, :width] for key, value in view.items()}
 
     def token_sums(self, hidden, view):
         """Corrective language modelling (eq. 2), or what a row of table 3 puts in its place."""
@@ -183,31 +166,24 @@ class COCOLM(Corrupting):
 
     def _corrective_sums(self, hidden: Tensor, view: View) -> dict[str, Tensor]:
         """L_copy over all real tokens and L_LM at the masked ones, summed; or a plain softmax there ("plain_lm")."""
-        config, encoder = self.config, self.encoder
+        config = self.config
         ids, original = view["input_ids"], view["original"]  # [B, T] each
-        positions = encoder.strategy.positions(view["selected"])  # M positions
-        scores = encoder.word_scores(positions.rows(hidden))  # [B, T, D] → [M, D] → [M, V]
+        scores, positions = words_at(self.encoder, hidden, view["selected"])  # [M, V]
         read, labels = positions.rows(ids), positions.labels(original)  # [M] each
         if config.task == "plain_lm":
-            sums, copying = {"lm": losses.mlm(scores, labels, reduction="sum")}, None
-            if config.diagnostics:
-                sums["resampled"] = (view["selected"] & (ids == original)).sum()
+            copying = None
+            sums = {"lm": losses.mlm(scores, labels, reduction="sum")}
+            shown = {"resampled": (view["selected"] & (ids == original)).sum()}
         else:
             copy_logits = self.copy_head(hidden)  # [B, T, D] → [B, T]
             copying = positions.rows(copy_logits)  # [M]
-            how = dict(
-                variant=config.lm_variant, stop_gradient=config.stop_gradient, reduction="sum"
-            )
-            sums = {
-                "copy": losses.copy(
-                    copy_logits, ids, original, view["attention_mask"], reduction="sum"
-                ),
-                "lm": losses.corrective_lm(scores, copying, read, labels, **how),
-            }
-            if config.diagnostics:
-                sums |= copy_accuracies(copy_logits, view)
+            real, how = view["attention_mask"], dict(reduction="sum")
+            sums = {"copy": losses.copy(copy_logits, ids, original, real, **how)}
+            how |= dict(variant=config.lm_variant, stop_gradient=config.stop_gradient)
+            sums["lm"] = losses.corrective_lm(scores, copying, read, labels, **how)
+            shown = copy_accuracies(copy_logits, view)
         if config.diagnostics:
-            sums |= word_accuracies(scores, copying, read, labels)
+            sums |= shown | word_accuracies(scores, copying, read, labels)
         return sums
 
     def contrasted(self, name):
@@ -300,13 +276,9 @@ def corrections(objective: Corrupting, texts: list[str]) -> list[list[Correction
         words = view["attention_mask"].bool()  # [B, T]
         for special in (tokenizer.cls_token_id, tokenizer.sep_token_id):
             words &= view["input_ids"] != special
-        states, ids = (
-            objective.states("corrupted", view)[words],
-            view["input_ids"][words],
-        )  # [N, D], [N]
+        states, ids = objective.states("corrupted", view)[words], view["input_ids"][words]  # N rows
         copying = objective.copy_head(states)  # [N, D] → [N]
         best = p_lm(objective.encoder.mlm_logits(states), copying, ids).max(-1)  # [N, V] → [N]
-    proposed = tokenizer.convert_ids_to_tokens(best.indices.tolist())
-    tokens = tokenizer.convert_ids_to_tokens(ids.tolist())
+    tokens, proposed = map(tokenizer.convert_ids_to_tokens, (ids.tolist(), best.indices.tolist()))
     rows = map(Correction, tokens, copying.sigmoid().tolist(), proposed, best.values.tolist())
     return [[next(rows) for _ in range(count)] for count in words.sum(1).tolist()]

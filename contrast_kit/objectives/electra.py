@@ -24,19 +24,19 @@ from contrast_kit.encoder.encoder import Encoder, View
 from contrast_kit.encoder.folders import COPY_HEAD, located
 from contrast_kit.encoder.word_head import remove_bias
 from contrast_kit.objectives.auxiliary import CorruptionConfig, make_auxiliary
-from contrast_kit.objectives.base import Objective, texts_of
+from contrast_kit.objectives.base import Objective, seeded, texts_of, words_at
 
 LOSSES = ("aux_mlm", "rtd", "copy", "lm", "all_token")
 """The parts that are losses; the other parts on a corrupted text are diagnostics."""
 
 
 class CopyHead(nn.Module):
-    """w^T h, [..., D] → [...]: above 0 for "this token is original, copy it", as in ELECTRA's RTD head. COCO-LM prints
-    no bias; its released code has one."""
+    """w^T h, [..., D] → [...]: above 0 for "this token is original, copy it", as in ELECTRA's RTD head. Neither paper
+    prints a bias; both codes have one."""
 
-    def __init__(self, width: int, bias: bool = False):
+    def __init__(self, width: int):
         super().__init__()
-        self.w = nn.Linear(width, 1, bias=bias)
+        self.w = nn.Linear(width, 1, bias=False)
 
     def forward(self, hidden):
         return self.w(hidden).squeeze(-1)
@@ -52,6 +52,7 @@ class Corrupting(Objective):
         converged: a trained auxiliary model, which is copied and kept as it is (table 3, "w. Converged Auxiliary").
     """
 
+    contrastive = False
     copy_head: CopyHead | None
 
     def __init__(
@@ -67,24 +68,21 @@ class Corrupting(Objective):
             changes["auxiliary"] = "given"
         super().__init__(encoder, config, seed=seed, **changes)
         self.frame = frame_of(encoder.tokenizer)  # special tokens before a text and after it
-        with torch.random.fork_rng(
-            devices=[]
-        ):  # weights are drawn on the CPU: no other stream is touched
-            torch.default_generator.manual_seed(
-                int(seed) + 1
-            )  # not the numbers that may have made the main model
-            self.auxiliary = make_auxiliary(encoder, self.config, converged).to(encoder.model.dtype)
+        with seeded(seed + 1):  # not the numbers that may have made the main model
+            auxiliary = make_auxiliary(encoder, self.config, converged)
+        self.auxiliary = auxiliary.to(encoder.model.dtype)
         self.set_word_scores()  # for good, so last of all
 
+    def build(self):
+        self.copy_head = CopyHead(self.encoder.width)
+
     def set_word_scores(self):
-        """The main model's word scores: with or without their projection and their bias, as the config says."""
-        vars(self.encoder.model.config).pop(
-            "taught_without_words", None
-        )  # which an earlier ELECTRA had put there
-        if not self.config.lm_projection:
-            self.encoder.use_plain_head(bias=self.config.head_biases)
-        elif not self.config.head_biases:
+        """The main model's word scores: without bias, and with or without their projection, as the config says."""
+        vars(self.encoder.model.config).pop("taught_without_words", None)  # of an earlier ELECTRA
+        if self.config.lm_projection:
             remove_bias(self.encoder.model)
+        else:
+            self.encoder.use_plain_head()
 
     @property
     def auxiliary_weight(self) -> dict[str, float]:
@@ -96,15 +94,13 @@ class Corrupting(Objective):
         config, ids = self.config, batch["input_ids"]
         maskable = masking.allowed(batch)  # [B, T]
         if config.mask_special:
-            maskable = batch["attention_mask"].bool()
-            if not config.mask_cls:
-                maskable = maskable & (maskable.cumsum(1) > self.frame[0])  # not what opens a text
+            real = batch["attention_mask"].bool()
+            maskable = real & (real.cumsum(1) > self.frame[0])  # not what opens a text
         options = dict(split=config.split, generator=generator, **self.encoder.vocabulary)
-        masked = masking.masked_view(
-            batch, masking.dynamic_random_mask(ids, maskable, config.p_m, **options)
-        )
+        noise = masking.dynamic_random_mask(ids, maskable, config.p_m, **options)
+        masked = masking.masked_view(batch, noise)
         sampled = self.auxiliary.sample(masked, generator)  # [B, T]
-        corrupted = {**batch, "input_ids": sampled, "original": ids, "selected": masked["selected"]}
+        corrupted = {**batch, "input_ids": sampled, "original": ids, "selected": noise.selected}
         if self.auxiliary.frozen:
             return {"corrupted": corrupted}
         return {"masked": masked, "corrupted": corrupted}
@@ -235,8 +231,6 @@ class ELECTRAConfig(CorruptionConfig):
     """ELECTRA's generator has all layers and a third of the width. "shallow" is the paper's row "RTD Only"."""
     lambda_rtd: Weight = 50.0
     """Weight of detection, a yes-or-no, beside the auxiliary's masked LM, a choice of words. ELECTRA: 50."""
-    head_biases: bool = False
-    """A bias in w^T h. Neither paper prints one; both codes have it."""
 
 
 class ELECTRA(Corrupting):
@@ -259,10 +253,6 @@ class ELECTRA(Corrupting):
 
     Config = ELECTRAConfig
     in_tables = "ELECTRA"
-    contrastive = False
-
-    def build(self):
-        self.copy_head = CopyHead(self.encoder.width, self.config.head_biases)
 
     def set_word_scores(self):
         """Detection teaches the main model no words: its configuration says so, and `Prompt` reads it."""
@@ -298,8 +288,6 @@ class AllTokenMLMConfig(CorruptionConfig):
 
     lm_projection: bool = False
     """True gives the main model's word scores the projection of BERT's head. Default: none, as in COCO-LM."""
-    head_biases: bool = False
-    """Biases in w^T h and in the word scores. The paper prints none; the released code has both."""
 
 
 class AllTokenMLM(Corrupting):
@@ -319,10 +307,6 @@ class AllTokenMLM(Corrupting):
 
     Config = AllTokenMLMConfig
     in_tables = "All-Token MLM"
-    contrastive = False
-
-    def build(self):
-        self.copy_head = CopyHead(self.encoder.width, self.config.head_biases)
 
     @property
     def weights(self):
@@ -334,15 +318,13 @@ class AllTokenMLM(Corrupting):
 
 def all_token_sums(objective: Corrupting, hidden: Tensor, view: View) -> dict[str, Tensor]:
     """L_LM over all real tokens, with a copy mechanism that it learns along the way, summed (COCO-LM 3.3)."""
-    encoder = objective.encoder
     copy_logits = objective.copy_head(hidden)  # [B, T, D] → [B, T]
-    positions = encoder.strategy.positions(view["attention_mask"].bool(), share=1.0)  # N positions
-    scores = encoder.word_scores(positions.rows(hidden))  # [B, T, D] → [N, D] → [N, V]
+    real = view["attention_mask"].bool()  # [B, T], N of them True
+    scores, positions = words_at(objective.encoder, hidden, real, share=1.0)  # [N, V]
     copying, read = positions.rows(copy_logits), positions.rows(view["input_ids"])  # [N] each
     original = positions.labels(view["original"])  # [N]
     sums = {"all_token": losses.all_token_lm(scores, copying, read, original, reduction="sum")}
     if objective.config.diagnostics:
-        sums |= copy_accuracies(copy_logits, view) | word_accuracies(
-            scores, copying, read, original
-        )
+        sums |= copy_accuracies(copy_logits, view)
+        sums |= word_accuracies(scores, copying, read, original)
     return sums

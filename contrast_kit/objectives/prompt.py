@@ -105,51 +105,38 @@ class Prompt(FineTune):
         self.register_buffer("word_ids", ids, persistent=False)
 
     def views(self, batch, generator=None):
-        return {
-            "text": self.with_demonstrations(super().views(batch, generator)["text"], generator)
-        }
+        view = super().views(batch, generator)["text"]
+        return {"text": self.with_demonstrations(view, generator)}
 
     def with_demonstrations(self, view: View, generator: torch.Generator | None) -> View:
         """Each text followed by one solved example of each class, freshly drawn: [B, T] -> [B, T']."""
         if self.demonstrations is None:
             return view
-        ids, real = view["input_ids"], view["attention_mask"].bool()
-        rows = [
-            self._demonstrated(text[keep], generator) for text, keep in zip(ids, real, strict=True)
-        ]
+        texts = zip(view["input_ids"], view["attention_mask"].bool(), strict=True)
+        rows = [self._demonstrated(text[real], generator) for text, real in texts]  # [T'] each
         pad = self.encoder.tokenizer.pad_token_id
         new = {
-            "input_ids": pad_sequence(rows, batch_first=True, padding_value=pad),  # [B, T']
-            "attention_mask": pad_sequence(
-                [torch.ones_like(row) for row in rows], batch_first=True
-            ),  # [B, T']
+            "input_ids": pad_sequence(rows, batch_first=True, padding_value=pad),
+            "attention_mask": pad_sequence(list(map(torch.ones_like, rows)), batch_first=True),
         }
         return {name: value for name, value in view.items() if value.ndim == 1} | new
 
     def _demonstrated(self, text: Tensor, generator: torch.Generator | None) -> Tensor:
         """One text and its demonstrations, cut to `max_length` tokens: [T] -> [T']."""
-        me, parts = tuple(text.tolist()), [text]
+        question, parts = tuple(text.tolist()), [text]
+        draw = dict(generator=generator, device=generator.device if generator else "cpu")
         for solved, asked in zip(*self.demonstrations, strict=True):
-            others = [
-                example for example, question in zip(solved, asked, strict=True) if question != me
-            ] or solved
-            device = generator.device if generator is not None else "cpu"
-            parts.append(
-                others[int(torch.randint(len(others), (), generator=generator, device=device))].to(
-                    text
-                )
-            )
+            others = [row for row, other in zip(solved, asked, strict=True) if other != question]
+            others = others or solved
+            parts.append(others[int(torch.randint(len(others), (), **draw))].to(text))
         return torch.cat(parts)[: min(self.config.max_length, self.encoder.max_length)]
 
     def predicted_logits(self, view, generator=None):
         """The mean of the logits over `samples` draws of demonstrations, [B, C]; without them the logits."""
         if self.demonstrations is None:
             return self.logits(view)
-        draws = [
-            self.logits(self.with_demonstrations(view, generator))
-            for _ in range(self.config.samples)
-        ]
-        return sum(draws) / len(draws)
+        views = (self.with_demonstrations(view, generator) for _ in range(self.config.samples))
+        return sum(map(self.logits, views)) / self.config.samples
 
     def scores(self, hidden, view):
         """The masked LM's scores of the label words at the [MASK] of each text, [B, C]."""

@@ -96,7 +96,14 @@ class FineTune(Objective):
         return dict.fromkeys(("mse",) if self.regression else ("ce", "accuracy"), texts_of(view))
 
     def local_sums(self, name, hidden, view):
-        return self.label_sums(self.scores(hidden, view), view["label"])
+        """The summed loss of the logits [B, C]; with a cross-entropy also the number of right answers, not trained."""
+        logits, label = floats(self.scores(hidden, view), "logits"), view["label"]
+        if self.regression:
+            score = logits.squeeze(1)  # [B, 1] -> [B]
+            return {"mse": nn.functional.mse_loss(score, label.to(score.dtype), reduction="sum")}
+        label = label.long()
+        loss = nn.functional.cross_entropy(logits, label, reduction="sum")
+        return {"ce": loss, "accuracy": (logits.argmax(1) == label).sum()}
 
     def scores(self, hidden, view):
         """The logits, from the `states` of a view."""
@@ -109,19 +116,6 @@ class FineTune(Objective):
     def predicted_logits(self, view, generator=None):
         """The logits that a prediction reads, [B, C]: here those of one pass, without noise."""
         return self.logits(view)
-
-    def label_sums(self, logits: Tensor, label: Tensor) -> dict[str, Tensor]:
-        """The summed loss of `logits` [B, C]; with a cross-entropy also the number of right answers, not trained."""
-        logits = floats(logits, "logits")
-        if self.regression:
-            score = logits.squeeze(1)  # [B, 1] -> [B]
-            return {"mse": nn.functional.mse_loss(score, label.to(score.dtype), reduction="sum")}
-        label = label.long()
-        right = (logits.argmax(1) == label).sum()
-        return {
-            "ce": nn.functional.cross_entropy(logits, label, reduction="sum"),
-            "accuracy": right,
-        }
 
 
 class Head(nn.Module):
@@ -141,11 +135,7 @@ class Head(nn.Module):
         return pooled if self.dense is None else torch.tanh(self.dense(self.dropout(pooled)))
 
     def forward(self, pooled):
-        return self.scores(self.feature(pooled))
-
-    def scores(self, feature):
-        """The softmax projection, [B, D] -> [B, C]."""
-        return self.out(self.dropout(feature))
+        return self.out(self.dropout(self.feature(pooled)))
 
 
 def check_labels(label: Tensor | None, classes: int) -> None:
@@ -236,11 +226,8 @@ class SCL(FineTune):
 
     @property
     def weights(self):
-        return (
-            {"ce": 1 - self.config.lam, "scl": self.config.lam}
-            if self.contrastive
-            else super().weights
-        )
+        lam = self.config.lam
+        return {"ce": 1 - lam, "scl": lam} if lam else super().weights
 
     def negatives(self, facts):
         """The other texts of the batch with another label; those with the anchor's label are positives."""
@@ -255,7 +242,7 @@ class SCL(FineTune):
         """Eq. 3, and how many texts have no positive in the batch."""
         h, label = vectors["text"]["h"], facts["label"].long()
         loss = losses.sup_con(h, label, self.config.tau, reduction=self.config.reduction)
-        same = label.new_zeros(self.config.classes).scatter_add(0, label, torch.ones_like(label))[
-            label
-        ]  # N_{y_i}, [N]
-        return {"scl": loss, "without_positive": (same == 1).sum().to(loss)}
+        sizes = label.new_zeros(self.config.classes).scatter_add(
+            0, label, torch.ones_like(label)
+        )  # [C]
+        return {"scl": loss, "without_positive": (sizes == 1).sum().to(loss)}

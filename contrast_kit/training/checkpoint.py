@@ -1,8 +1,8 @@
 """Everything a run needs to go on as if it had never stopped, written so that a kill at any moment loses nothing.
 
-A checkpoint is a folder `step-00000100/` with the objective and the optimizer as safetensors, the random states, and
-`state.json` (step, settings, history). It is written under another name and renamed when whole, and renamed before it
-is deleted, so a folder with this name is always whole. Folders of other names belong to the reader.
+A checkpoint is a folder `step-00000100/` with `tensors.pt` (objective, optimizer, random states) and `state.json`
+(step, settings, history). It is written under another name and renamed when whole, and renamed before it is deleted:
+a folder with this name is always whole. Folders of other names belong to the reader.
 
 A run may be resumed on another number of processes. The order of the data, the batches and the noise of the views are
 then the same, so gradients are equal up to rounding; dropout starts anew, from seed, step and process (on another kind
@@ -16,21 +16,21 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, NamedTuple
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, load_model, save_file, save_model
 from torch import Tensor, nn
 
 from contrast_kit._util import shown
 from contrast_kit.data.drafts import draft_of, remove_folder
 from contrast_kit.training import distributed
-from contrast_kit.training.gradient import RandomState
 
-STATE = "state.json"
+TENSORS, STATE = "tensors.pt", "state.json"
 FREE = ("chunk_size", "log_every", "save_every")
 """Settings that may differ when a run goes on: the batches and the losses stay the same."""
+SAVED_DIFFERENTLY = ("transformers_version", "_name_or_path", "dtype")
+"""What saving a model changes in its configuration."""
 
 
 class Trained(NamedTuple):
@@ -43,20 +43,13 @@ class Trained(NamedTuple):
 
 def settings(objective: nn.Module, training: Any) -> dict[str, Any]:
     """What must be equal for a run to be continued: the method, its config, the training settings, the encoder."""
-    encoder = objective.encoder
-    model = encoder.model.config.to_dict()
-    for name in ("transformers_version", "_name_or_path", "dtype"):  # what saving a model changes
-        model.pop(name, None)
+    model = objective.encoder.model.config.to_dict()
     facts = {
         "objective": type(objective).__name__,
         "config": dataclasses.asdict(objective.config),
         "training": {k: v for k, v in dataclasses.asdict(training).items() if k not in FREE},
-        "pooling": encoder.pooling,
-        "dropout": sorted(
-            {module.p for module in encoder.modules() if isinstance(module, nn.Dropout)}
-        ),
-        "weights": sum(parameter.numel() for parameter in objective.parameters()),
-        "architecture": model,
+        "pooling": objective.encoder.pooling,
+        "architecture": {k: v for k, v in model.items() if k not in SAVED_DIFFERENTLY},
     }
     return json.loads(json.dumps(facts, default=_as_json))
 
@@ -68,54 +61,45 @@ def _as_json(setting: Any) -> Any:
     return getattr(setting, "__qualname__", repr(setting))
 
 
-def save(folder: Path, step: int, trained: Trained, state: dict[str, Any]) -> Path:
-    """Write `folder/step-…`, then delete all but the newest two; returns the new folder.
+def save(folder: Path, step: int, trained: Trained, state: dict[str, Any]) -> None:
+    """Write `folder/step-…`, then delete all but the newest two.
 
     All processes call it: the first one writes, with the random states of all; the others wait, and learn whether it
     succeeded. `state` is what else to remember, in a form JSON takes: the settings, the history, …
     """
     final = folder / f"step-{step:08d}"
     device, problem = trained.objective.encoder.device, None
-    random = _random_states(device, trained.generator)
+    weights = trained.objective.named_parameters()
+    tensors = {
+        "objective": trained.objective.state_dict(),
+        "frozen": [name for name, weight in weights if not weight.requires_grad],
+        "optimizer": trained.optimizer.state_dict(),
+        "noise": trained.generator.get_state(),
+        "dropout": _of_all_processes(torch.get_rng_state(), device),
+    }
+    if device.type == "cuda":
+        tensors["gpu"] = _of_all_processes(torch.cuda.get_rng_state(device), device)
     if distributed.rank() == 0:
         try:
             _tidy(folder)  # first, as the disk may be full of what a killed run left
-            _write(
-                final, trained, random, {"step": step, "processes": distributed.count(), **state}
-            )
+            with draft_of(final) as draft:
+                draft.mkdir(parents=True)
+                torch.save(tensors, draft / TENSORS)
+                text = json.dumps({"step": step, **state}, default=_as_json)
+                (draft / STATE).write_text(text, encoding="utf-8")
             _tidy(folder)
-        except (OSError, SafetensorError) as error:
+        except (OSError, RuntimeError) as error:  # torch calls a full disk a RuntimeError
             problem = error
     if distributed.anywhere(problem is not None, device):  # else the others would wait for ever
         reason = problem or "by the first process"
         raise OSError(
             f"The checkpoint {final} could not be written ({reason}); {describe_newest(folder)}."
         ) from problem
-    return final
 
 
-def _write(final: Path, trained: Trained, random: dict[str, Tensor], state: dict[str, Any]) -> None:
-    memory = trained.optimizer.state_dict()
-    tensors = {
-        f"{i}.{key}": value
-        for i, moments in memory["state"].items()
-        for key, value in moments.items()
-    }
-    state = {
-        "param_groups": memory["param_groups"],
-        "frozen": [
-            name
-            for name, weight in trained.objective.named_parameters()
-            if not weight.requires_grad
-        ],
-        **state,
-    }
-    with draft_of(final) as draft:
-        draft.mkdir(parents=True)
-        save_model(trained.objective, str(draft / "objective.safetensors"))
-        save_file(tensors, draft / "optimizer.safetensors")
-        save_file(random, draft / "random.safetensors")
-        (draft / STATE).write_text(json.dumps(state, default=_as_json), encoding="utf-8")
+def _of_all_processes(state: Tensor, device: torch.device) -> Tensor:
+    """A random state of each process, [processes, bytes]; GPUs send only what is on a GPU."""
+    return distributed.gather(state[None].to(device), distributed.count()).cpu()
 
 
 def _tidy(folder: Path, keep: int = 2) -> None:
@@ -129,22 +113,18 @@ def _tidy(folder: Path, keep: int = 2) -> None:
 
 def checkpoints(folder: Path) -> list[Path]:
     """The checkpoints of a run, oldest first."""
-    folders = [
-        path for path in Path(folder).glob("step-*") if re.fullmatch(r"step-\d{8,}", path.name)
-    ]
-    return sorted(
-        (path for path in folders if (path / STATE).exists()), key=lambda path: int(path.name[5:])
-    )
+    folders = Path(folder).glob("step-*")
+    whole = [path for path in folders if path.name[5:].isdigit() and (path / STATE).exists()]
+    return sorted(whole, key=lambda path: int(path.name[5:]))
 
 
 def describe_newest(folder: Path | None) -> str:
     """The last good checkpoint of a run, for a sentence."""
     if folder is None:
         return "no folder was given, so none is saved"
-    newest = checkpoints(folder)[-1:]
-    return (
-        f"the last good checkpoint is {newest[0]}" if newest else "no checkpoint was saved before"
-    )
+    for newest in checkpoints(folder)[-1:]:
+        return f"the last good checkpoint is {newest}"
+    return "no checkpoint was saved before"
 
 
 def check_folder(folder: Path, resume: bool) -> None:
@@ -165,9 +145,9 @@ def one_writer(folder: Path) -> Iterator[None]:
     from filelock import FileLock, Timeout  # which transformers brings
 
     folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / ".run.lock")
+    lock = FileLock(folder / ".run.lock", timeout=0)
     try:
-        lock.acquire(timeout=0)
+        lock.acquire()
     except Timeout:
         message = f"Another run is writing to {folder} now: wait for it, or name another folder."
         raise ValueError(message) from None
@@ -183,51 +163,35 @@ def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, 
 
     Raises a ValueError if the checkpoint belongs to other settings (it names the first that differs), or is damaged.
     """
-    newest = checkpoints(folder)[-1:]
-    if not newest:
-        return None
-    path = newest[0]
-    try:
-        state = json.loads((path / STATE).read_text(encoding="utf-8"))
-        tensors, random = (
-            load_file(path / "optimizer.safetensors"),
-            load_file(path / "random.safetensors"),
-        )
-        weights = load_file(path / "objective.safetensors")
-    except (SafetensorError, OSError, ValueError) as error:
-        raise ValueError(
-            f"The checkpoint {path} is damaged ({error}): delete it to go on from the one before it, if there is "
-            "one, or start afresh in another folder."
-        ) from error
-    _check_settings(path, state["settings"], expected)
-    if any(not value.isfinite().all() for value in weights.values() if value.is_floating_point()):
-        raise ValueError(
-            f"The checkpoint {path} is damaged (a weight is not finite): start afresh in another folder."
-        )
-    load_model(trained.objective, str(path / "objective.safetensors"))
-    memory: dict[int, dict[str, Tensor]] = {}
-    for name, value in tensors.items():
-        number, key = name.split(".", 1)
-        memory.setdefault(int(number), {})[key] = value
-    trained.optimizer.load_state_dict({"state": memory, "param_groups": state["param_groups"]})
-    for name, weight in trained.objective.named_parameters():
-        weight.requires_grad_(name not in state["frozen"])
-    _restore_random(
-        random, trained.generator, seed=1_000_003 * state["step"] + expected["training"]["seed"]
-    )
-    if distributed.rank() == 0:
-        _tidy(folder)  # a run that was killed at its last checkpoint saves no other
-    return state
+    for path in checkpoints(folder)[-1:]:
+        try:
+            state = json.loads((path / STATE).read_text(encoding="utf-8"))
+            tensors = torch.load(path / TENSORS, map_location="cpu", weights_only=True)
+        except (OSError, ValueError, RuntimeError, EOFError, UnpicklingError) as error:
+            raise ValueError(
+                f"The checkpoint {path} is damaged ({error}): delete it to go on from the one before it, if there is "
+                "one, or start afresh in another folder."
+            ) from error
+        _check_settings(path, state["settings"], expected)
+        trained.objective.load_state_dict(tensors["objective"])
+        trained.optimizer.load_state_dict(tensors["optimizer"])
+        for name, weight in trained.objective.named_parameters():
+            weight.requires_grad_(name not in tensors["frozen"])
+        seed = 1_000_003 * state["step"] + expected["training"]["seed"]
+        _restore_random(tensors, trained.generator, seed)
+        if distributed.rank() == 0:
+            _tidy(folder)  # a run that was killed at its last checkpoint saves no other
+        return state
+    return None
 
 
 def _check_settings(path: Path, saved: Any, expected: Any, name: str = "") -> None:
     """Raise for the first setting in which the checkpoint differs from the run that resumes it."""
     if isinstance(saved, dict) and isinstance(expected, dict):
-        names = [
-            key for key in expected if key in saved or name != "architecture"
-        ]  # other versions have other fields
-        for key in names:
-            _check_settings(path, saved.get(key), expected[key], f"{name}.{key}" if name else key)
+        for key in expected:
+            if key in saved or name != "architecture":  # other versions have other fields
+                whole = f"{name}.{key}" if name else key
+                _check_settings(path, saved.get(key), expected[key], whole)
     elif saved != expected:
         raise ValueError(
             f"The checkpoint {path} was made with {name} = {shown(saved)}, not {shown(expected)}: use the same "
@@ -236,33 +200,19 @@ def _check_settings(path: Path, saved: Any, expected: Any, name: str = "") -> No
         )
 
 
-def _random_states(device: torch.device, generator: torch.Generator) -> dict[str, Tensor]:
-    """The random states of all processes, [processes, bytes] each: torch's own, the GPU's, and the noise's."""
-    here = RandomState.now(device)
-    states = {"cpu": here.cpu, "noise": generator.get_state()}
-    if here.gpu is not None:
-        states["gpu"] = here.gpu
-    on_device = {
-        name: state[None].to(device) for name, state in states.items()
-    }  # GPUs send only what is on a GPU
-    return {
-        name: distributed.gather(state, distributed.count()).cpu()
-        for name, state in on_device.items()
-    }
-
-
-def _restore_random(random: dict[str, Tensor], generator: torch.Generator, seed: int) -> None:
+def _restore_random(tensors: dict[str, Tensor], generator: torch.Generator, seed: int) -> None:
     """Go on in the random streams of a checkpoint where they fit these processes and this device, else in new ones."""
     here = distributed.rank()
-    same_device = len(random["noise"][0]) == len(generator.get_state())
-    if same_device:
-        generator.set_state(
-            random["noise"][0].clone()
-        )  # a copy: a generator reads from the start of the storage
-    else:
+    same_device = len(tensors["noise"]) == len(generator.get_state())
+    if not same_device:
         generator.manual_seed(seed)
-    if same_device and len(random["cpu"]) == distributed.count():
-        gpu = random["gpu"][here].clone() if "gpu" in random else None
-        RandomState(random["cpu"][here].clone(), gpu).restore()
-    else:
         torch.manual_seed(seed + here)
+        return
+    generator.set_state(tensors["noise"])
+    if len(tensors["dropout"]) != distributed.count():
+        torch.manual_seed(seed + here)
+        return
+    # Copies: torch reads a state from the start of its storage.
+    torch.set_rng_state(tensors["dropout"][here].clone())
+    if "gpu" in tensors:
+        torch.cuda.set_rng_state(tensors["gpu"][here].clone())

@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -39,7 +40,7 @@ def start() -> torch.device:
 
 def stop() -> None:
     """Disconnect, at the end of a program: threads that still listen to the others would disturb its exit."""
-    if dist.is_available() and dist.is_initialized():
+    if count() > 1:
         dist.destroy_process_group()
 
 
@@ -53,16 +54,16 @@ def rank() -> int:
     return dist.get_rank() if count() > 1 else 0
 
 
-def own(rows: int) -> slice:
-    """This process's share of that many rows: shares are contiguous, the first ones longer by at most one."""
-    return _shares(rows)[rank()]
-
-
-def _shares(rows: int) -> list[slice]:
-    """The rows of every process."""
+def shares(rows: int) -> list[slice]:
+    """The rows of every process: contiguous, the first shares longer by at most one."""
     size, extra = divmod(rows, count())
     starts = [r * size + min(r, extra) for r in range(count() + 1)]
-    return [slice(start, stop) for start, stop in zip(starts, starts[1:], strict=False)]
+    return [slice(*bounds) for bounds in pairwise(starts)]
+
+
+def own(rows: int) -> slice:
+    """This process's share of that many rows."""
+    return shares(rows)[rank()]
 
 
 def _collective(operation: Callable[..., Any], *arguments: Any) -> None:
@@ -87,29 +88,22 @@ def total(value: Tensor) -> Tensor:
 
 def anywhere(fact: bool, device: torch.device) -> bool:
     """Whether a fact is true on any process."""
-    if count() == 1:
-        return fact
-    return bool(total(torch.tensor(float(fact), device=device)))
+    return bool(total(torch.tensor(float(fact), device=device))) if count() > 1 else fact
 
 
-def gather(rows: Tensor, length: int | None = None) -> Tensor:
-    """The rows of all processes in order, [B_rank, …] → [B, …]; gradient flows to this process's own rows only.
+def gather(rows: Tensor, length: int) -> Tensor:
+    """The rows of all processes in order, [B_rank, …] → [B, …], where B, the `length`, was shared out by `own`.
 
-    `length` is B, where the shares are those of `own(B)`; without it the processes first exchange their row counts.
+    Gradient flows to this process's own rows only.
     """
     if count() == 1:
         return rows
-    if length is not None:
-        lengths = [share.stop - share.start for share in _shares(length)]
-    else:
-        counts = [torch.zeros(1, dtype=torch.long, device=rows.device) for _ in range(count())]
-        _collective(dist.all_gather, counts, torch.tensor([len(rows)], device=rows.device))
-        lengths = [int(number) for number in counts]
-    padded = rows.detach().new_zeros(max(lengths), *rows.shape[1:])
+    sizes = [share.stop - share.start for share in shares(length)]
+    padded = rows.new_zeros(sizes[0], *rows.shape[1:])  # all processes send equally much
     padded[: len(rows)] = rows.detach()
-    everyone = [torch.empty_like(padded) for _ in lengths]
+    everyone = [torch.empty_like(padded) for _ in sizes]
     _collective(dist.all_gather, everyone, padded)
-    pieces = [piece[:length] for piece, length in zip(everyone, lengths, strict=True)]
+    pieces = [piece[:size] for piece, size in zip(everyone, sizes, strict=True)]
     pieces[rank()] = rows  # the own rows with their gradient
     return torch.cat(pieces)  # [B, …]
 
@@ -119,16 +113,11 @@ def same_settings(settings: dict[str, Any], device: torch.device) -> None:
 
     `settings` is in a form JSON takes; the processes exchange a digest of each of its entries.
     """
-    if count() == 1:
-        return
     texts = [json.dumps(value, sort_keys=True).encode() for value in settings.values()]
-    numbers = [
-        int.from_bytes(hashlib.sha256(text).digest()[:7], "big") for text in texts
-    ]  # 56 bits: an int64
-    everyone = gather(torch.tensor([numbers], device=device))  # [1, S] → [processes, S]
-    different = (everyone != everyone[0]).nonzero().tolist()
-    if different:
-        process, entry = different[0]
+    digests = [hashlib.sha256(text).digest()[:7] for text in texts]  # 56 bits: an int64
+    numbers = torch.tensor([[int.from_bytes(digest, "big") for digest in digests]], device=device)
+    everyone = gather(numbers, count())  # [1, S] → [processes, S]
+    for process, entry in (everyone != everyone[0]).nonzero().tolist():
         raise ValueError(
             f"Process {process} was started with another {list(settings)[entry]} than process 0: start all processes "
             "with the same method, settings and data, in the same order."
@@ -137,12 +126,11 @@ def same_settings(settings: dict[str, Any], device: torch.device) -> None:
 
 def same_weights(module: nn.Module) -> None:
     """Give every process the first one's parameters and buffers: gradients are summed, never weights."""
-    if count() == 1:
-        return
-    state = {name: value.clone() for name, value in module.state_dict().items()}
-    for value in state.values():
-        _collective(dist.broadcast, value, 0)
-    module.load_state_dict(state)
+    if count() > 1:
+        state = {name: value.clone() for name, value in module.state_dict().items()}
+        for value in state.values():
+            _collective(dist.broadcast, value, 0)
+        module.load_state_dict(state)
 
 
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
@@ -154,10 +142,8 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     if count() == 1 or not trained:
         return
-    touched = total(
-        torch.tensor([float(p.grad is not None) for p in trained], device=trained[0].device)
-    )
-    for parameter, processes in zip(trained, touched.tolist(), strict=True):
+    touched = torch.tensor([float(p.grad is not None) for p in trained], device=trained[0].device)
+    for parameter, processes in zip(trained, total(touched).tolist(), strict=True):
         if processes:
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from contrast_kit.data.batches import make_batches
 from contrast_kit.data.stream import prepare_texts
 from contrast_kit.objectives.base import Objective
 from contrast_kit.training import checkpoint, distributed
-from contrast_kit.training.gradient import RandomState, gradient
+from contrast_kit.training.gradient import gradient
 from contrast_kit.training.run import Run, stop_on_signal
 from contrast_kit.training.settings import Training, adamw, autocast, learning_rate
 
@@ -92,7 +92,6 @@ class _Loop:
         self.batches = make_batches(self.texts, training)
         self.epoch, self.order = -1, []  # the rows of each batch of an epoch
         self.autocast = autocast(training.precision, self.device)
-        self.total = training.total_steps(len(self.batches))
         self.optimizer = adamw(objective, training)
         data = {"examples": len(self.texts), "fingerprint": self.texts.fingerprint()}
         self.settings = checkpoint.settings(objective, training) | {"data": data}
@@ -106,44 +105,44 @@ class _Loop:
         self.seed = int(training.seed) * 1_000_003 % 2**63  # as large as a generator takes
         generator = torch.Generator(self.device).manual_seed(self.seed)
         self.trained = checkpoint.Trained(objective, self.optimizer, generator)
+        self.total = training.total_steps(len(self.batches))
         self.result = Run(objective, training, total=self.total, folder=folder)
         self.saved = 0  # the last step kept
 
     def run(self, resume: bool, callback: Callable[[Run], None] | None, show: bool) -> Run:
         """From the first step, or the checkpoint's, to the last; the caller's random state is left as it was."""
         result = self.result
-        devices = [self.device] if self.device.type == "cuda" else []
-        with torch.random.fork_rng(devices), stop_on_signal() as stop:
+        with self.own_random_state(), stop_on_signal() as stop:
             torch.manual_seed(self.seed + distributed.rank())
             if resume:
                 self.restore()
             self.objective.train()
-            bar = (
-                tqdm(total=self.total, initial=result.steps, unit="step")
-                if show
-                else tqdm(disable=True)
-            )
+            bar = tqdm(total=self.total, initial=result.steps, unit="step", disable=not show)
             start = time.monotonic() - result.seconds
             try:
                 while result.steps < self.total:
                     # All processes end after the same step, whichever of them the signal reached.
-                    result.interrupted = distributed.anywhere(
-                        stop.is_set() or result.stopping, self.device
-                    )
+                    stopped = stop.is_set() or result.stopping
+                    result.interrupted = distributed.anywhere(stopped, self.device)
                     if result.interrupted:
-                        self.save()
                         break
                     parts = self.step(result.steps)
                     result.steps += 1
                     result.seconds = time.monotonic() - start
                     self.log(parts, callback, bar)
-                    if result.steps % self.training.save_every == 0 or result.steps == self.total:
+                    bar.update()
+                    if result.steps % self.training.save_every == 0:
                         self.save()
+                self.save()
             finally:
                 bar.close()
                 self.optimizer.zero_grad(set_to_none=True)
                 self.objective.eval()
         return result
+
+    def own_random_state(self) -> AbstractContextManager:
+        """Inside, torch's random streams may be drawn from; afterwards they stand where they stood."""
+        return torch.random.fork_rng([self.device] if self.device.type == "cuda" else [])
 
     def step(self, step: int) -> dict[str, Any]:
         """One optimizer step; returns its parts, learning rate and gradient norm."""
@@ -154,15 +153,15 @@ class _Loop:
         self.optimizer.zero_grad(set_to_none=True)
         options = dict(chunk_size=training.chunk_size, autocast=self.autocast)
         try:
-            parts, seen = gradient(objective, batches, self.trained.generator, **options)
+            parts, remembered = gradient(objective, batches, self.trained.generator, **options)
         except NotFiniteError as error:
             raise self.not_finite_error(step, str(error)) from error
-        if step < round(training.warm_heads * self.total):
-            objective.encoder.model.base_model.zero_grad(
-                set_to_none=True
-            )  # so the optimizer skips it
+        if step < round(
+            training.warm_heads * self.total
+        ):  # the optimizer skips what has no gradient
+            objective.encoder.model.base_model.zero_grad(set_to_none=True)
         norm = nn.utils.clip_grad_norm_(objective.parameters(), training.clip or math.inf)
-        self.last = step, parts, norm
+        self.last = step, {**parts, "grad_norm": norm}
         # A GPU, which would have to be waited for, is asked where a step is logged or saved: NaN is seen later, but
         # before it reaches a checkpoint.
         if self.device.type == "cpu" or self.is_logged(step + 1):
@@ -172,7 +171,7 @@ class _Loop:
             group["lr"] = rate
         self.optimizer.step()
         with torch.no_grad(), checks.unchecked(self.device.type != "cpu"):
-            for vectors, facts in seen:
+            for vectors, facts in remembered:
                 objective.after_step(vectors, facts)
         return {**parts, "lr": rate, "grad_norm": norm}
 
@@ -191,30 +190,25 @@ class _Loop:
     def log(self, parts: dict[str, Any], callback: Callable[[Run], None] | None, bar: tqdm) -> None:
         """Add a row to the history where one is due, show it, and hand the run to the callback."""
         result = self.result
-        if self.is_logged(result.steps):
-            row = {name: float(value) for name, value in parts.items()}
-            result.rows.append({"step": result.steps, **row, "seconds": result.seconds})
-            bar.set_postfix(
-                {name: f"{row[name]:.3f}" for name in row if name not in ("lr", "grad_norm")},
-                refresh=False,
-            )
-            if callback is not None:
-                random = RandomState.now(self.device)
-                callback(result)  # which may measure, and draw dropout
-                random.restore()
-                self.objective.train()
-        bar.update()
+        if not self.is_logged(result.steps):
+            return
+        row = {name: float(value) for name, value in parts.items()}
+        result.rows.append({"step": result.steps, **row, "seconds": result.seconds})
+        bar.set_postfix_str(describe(parts), refresh=False)
+        if callback is not None:
+            with self.own_random_state():  # it may measure, and draw dropout
+                callback(result)
+            self.objective.train()
 
-    def check_finite(self, step: int, parts: dict[str, Any], norm: torch.Tensor) -> None:
-        """Raise before the optimizer's step would carry a NaN into the weights."""
-        if not (
-            math.isfinite(norm) and math.isfinite(parts["loss"])
-        ):  # a part without weight may be NaN
-            raise self.not_finite_error(step, describe({**parts, "grad_norm": norm}))
+    def check_finite(self, step: int, parts: dict[str, Any]) -> None:
+        """Raise before the optimizer's step would carry a NaN into the weights. A part without weight may be NaN."""
+        if not (math.isfinite(parts["grad_norm"]) and math.isfinite(parts["loss"])):
+            raise self.not_finite_error(step, describe(parts))
 
     def not_finite_error(self, step: int, problem: str) -> FloatingPointError:
         """The error that stops a run at a NaN: what it met, where to go back to, what usually helps."""
-        before = describe(self.result.rows[-1]) if self.result.rows else "none"
+        rows = self.result.rows
+        before = describe(rows[-1]) if rows else "none"
         good = checkpoint.describe_newest(self.result.folder)
         error = FloatingPointError(
             f"Step {step + 1} is not finite: {problem.rstrip('.')} (the step logged before: {before}); {good}. "
@@ -238,12 +232,8 @@ class _Loop:
         result = self.result
         state = checkpoint.load(result.folder, self.trained, self.settings)
         if state is not None:
-            result.steps, result.rows, result.seconds = (
-                state["step"],
-                state["rows"],
-                state["seconds"],
-            )
-            self.saved = result.steps
+            self.saved = result.steps = state["step"]
+            result.rows, result.seconds = state["rows"], state["seconds"]
 
 
 def training_settings(
@@ -279,9 +269,8 @@ def check_trainable(objective: Objective, training: Training, device: torch.devi
             "precision='bf16', and convert the encoder afterwards."
         )
     in_pieces = training.chunk_size is not None or distributed.count() > 1
-    if in_pieces and any(
-        isinstance(module, nn.modules.batchnorm._BatchNorm) for module in objective.modules()
-    ):
+    norms = nn.modules.batchnorm._BatchNorm
+    if in_pieces and any(isinstance(module, norms) for module in objective.modules()):
         raise ValueError(
             "BatchNorm would see one piece of the batch at a time, not the batch: take a LayerNorm, or train on one "
             "process without chunk_size."
@@ -289,5 +278,5 @@ def check_trainable(objective: Objective, training: Training, device: torch.devi
 
 
 def describe(parts: dict[str, Any]) -> str:
-    """Parts of the loss for a sentence."""
+    """Parts of the loss in one line."""
     return ", ".join(f"{name} {float(value):.4g}" for name, value in parts.items())

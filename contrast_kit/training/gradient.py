@@ -42,13 +42,13 @@ Autocast = Callable[[], AbstractContextManager]
 
 @dataclass
 class Piece:
-    """A chunk of one view on its way through the step."""
+    """A chunk of one view on its way through the step. Its `rows` are those of this process's share of the batch."""
 
     name: str
     view: View
+    rows: slice
     seed: int | None = None
     encoded: Encoded | None = None
-    again: bool = False  # encoded for its vectors alone, to be encoded again with a graph
 
 
 def gradient(
@@ -69,7 +69,7 @@ def gradient(
         batches: dicts of tensors [B, …], on the objective's device. With several processes each is given the whole
             batch and encodes its own share of the rows.
         generator: draws the noise of the views; with several processes, equally seeded on all.
-        chunk_size: examples encoded at once, at least 1 (else a ValueError); None encodes each view whole.
+        chunk_size: examples encoded at once, at least 1; None encodes each view whole.
         autocast: makes the context in which views are encoded, for mixed precision.
 
     Returns:
@@ -91,126 +91,73 @@ def gradient(
     sums: dict[str, Tensor] = {}
     contrasts: dict[str, Tensor] = {}
     remembered = []
-    with checks.unchecked(
-        objective.encoder.device.type != "cpu"
-    ):  # a GPU would have to be waited for
+
+    def encode(piece: Piece, graph: bool) -> None:
+        """Vectors and local losses of a piece."""
+        if piece.seed is not None:
+            torch.manual_seed(piece.seed)
+        with torch.set_grad_enabled(graph), autocast():
+            piece.encoded = objective.encode(piece.name, piece.view)
+
+    def send_back(piece: Piece, leaves: dict[str, Tensor]) -> None:
+        """Backward through a piece: from its local losses, and from the gradient that its vectors got as leaves."""
+        vectors, local = piece.encoded
+        loss = objective.total({name: value / counts[name] for name, value in local.items()})
+        for head, leaf in leaves.items():
+            if leaf.grad is not None:
+                loss = loss + (vectors[head] * leaf.grad[piece.rows]).sum()
+        backward(loss)
+        add(sums, {name: value.detach() for name, value in local.items()})
+        piece.encoded = None  # free the graph before the next piece
+
+    with checks.unchecked(objective.encoder.device.type != "cpu"):  # or a GPU would be waited for
         with torch.no_grad(), autocast():  # some views are drawn from a model
             drawn = [draw_views(objective, batch, generator) for batch in batches]
         counts = count_terms(objective, drawn)
-        step = _Step(objective, counts, autocast, chunk_size)
         for batch, views in zip(batches, drawn, strict=True):
-            facts = objective.facts(batch, views)
-            pieces = step.pieces(views, size_of(batch))
-            add(sums, step.encode(pieces))
-            pieces = [piece for piece in pieces if piece.encoded is not None]  # the others are done
-            leaves = as_leaves(pieces)
+            size, facts = size_of(batch), objective.facts(batch, views)
+            pieces = pieces_of(views, distributed.own(size), chunk_size)
+            whole = len(pieces) == len(views)
+            waiting = []
+            for piece in pieces:  # step 1
+                if objective.contrasted(piece.name):
+                    encode(piece, graph=whole)
+                    waiting.append(piece)
+                else:
+                    encode(piece, graph=True)
+                    send_back(piece, {})
+            leaves = as_leaves(waiting)
             vectors: Vectors = {}
-            if objective.contrastive:
-                length = size_of(batch)
-                vectors = each_rows(leaves, lambda rows, n=length: distributed.gather(rows, n))
+            if objective.contrastive:  # step 2
+                vectors = each_rows(leaves, lambda rows, size=size: distributed.gather(rows, size))
                 parts = objective.contrast(vectors, facts)
-                step.send_to_leaves(parts, leaves, len(batches))
+                send_to_leaves(objective.total(parts) / len(batches), leaves)
                 add(contrasts, {name: part.detach() / len(batches) for name, part in parts.items()})
+            for piece in waiting:  # step 3
+                if not whole:
+                    encode(piece, graph=True)
+                send_back(piece, leaves.get(piece.name, {}))
             remembered.append((each_rows(vectors, Tensor.detach), facts))
-            add(sums, step.send_back(pieces, leaves))
     distributed.sum_gradients(objective.parameters())
-    parts = {
-        name: distributed.total(value) / counts[name] for name, value in sums.items()
-    } | contrasts
+    parts = {name: distributed.total(value) / counts[name] for name, value in sums.items()}
+    parts |= contrasts
     with torch.no_grad():  # weights may be learned
         return {"loss": objective.total(parts), **parts}, remembered
 
 
-class _Step:
-    """The three parts of the step for one batch: encode, contrast on leaves, send back."""
-
-    def __init__(
-        self,
-        objective: Objective,
-        counts: dict[str, Tensor],
-        autocast: Autocast,
-        chunk_size: int | None,
-    ):
-        self.objective, self.counts, self.autocast, self.chunk_size = (
-            objective,
-            counts,
-            autocast,
-            chunk_size,
-        )
-        self.keeps_graph = True
-
-    def pieces(self, views: dict[str, View], examples: int) -> list[Piece]:
-        """This process's share of each view, in chunks. Where there are several, each is encoded twice, from a seed."""
-        own = {name: rows_of(view, distributed.own(examples)) for name, view in views.items()}
-        pieces = [
-            Piece(name, chunk) for name, view in own.items() for chunk in cut(view, self.chunk_size)
-        ]
-        self.keeps_graph = len(pieces) == len(views)
-        if not self.keeps_graph:
-            for piece in pieces:
-                piece.seed = int(torch.randint(2**62, ()))
-        return pieces
-
-    def encode(self, pieces: list[Piece]) -> dict[str, Tensor]:
-        """Step 1: the vectors of every piece, with their graph if it is kept.
-
-        A piece that takes no part in the contrast waits for nothing: it is encoded and sent back at once. Returns the
-        summed local losses of those.
-        """
-        sums: dict[str, Tensor] = {}
+def pieces_of(views: dict[str, View], own: slice, chunk_size: int | None) -> list[Piece]:
+    """This process's `own` rows of each view, in chunks. Where there are several, each is encoded from a seed."""
+    pieces = []
+    for name, view in views.items():
+        start = 0
+        for chunk in cut(rows_of(view, own), chunk_size):
+            rows = slice(start, start + size_of(chunk))
+            pieces.append(Piece(name, chunk, rows))
+            start = rows.stop
+    if len(pieces) > len(views):
         for piece in pieces:
-            if not self.objective.contrasted(piece.name):
-                self.encode_whole(piece)
-                add(sums, self.send_back([piece], {}))
-            elif self.keeps_graph:
-                self.encode_whole(piece)
-            else:
-                with torch.no_grad():
-                    self.encode_whole(piece)
-                piece.again = True
-        return sums
-
-    def encode_whole(self, piece: Piece) -> None:
-        """Vectors and local losses of a piece, with their graph."""
-        if piece.seed is not None:
-            torch.manual_seed(piece.seed)
-        with self.autocast():
-            piece.encoded = self.objective.encode(piece.name, piece.view)
-
-    def send_to_leaves(self, parts: dict[str, Tensor], leaves: Vectors, batches: int) -> None:
-        """Step 2: the backward of the contrast. Its own weights, if it has any, learn on the first process alone."""
-        loss = self.objective.total(parts) / batches
-        if distributed.rank() == 0:
-            backward(loss)
-        elif leaves:
-            backward(loss, [rows for heads in leaves.values() for rows in heads.values()])
-
-    def send_back(self, pieces: list[Piece], leaves: Vectors) -> dict[str, Tensor]:
-        """Step 3: backward through every piece; returns the summed local losses, detached."""
-        sums: dict[str, Tensor] = {}
-        starts: dict[str, int] = {}
-        for piece in pieces:
-            if piece.again:
-                self.encode_whole(piece)
-            start = starts.get(piece.name, 0)
-            stop = starts[piece.name] = start + size_of(piece.view)
-            losses = {name: value / self.counts[name] for name, value in piece.encoded.sums.items()}
-            loss = self.objective.total(losses)
-            for head, leaf in leaves.get(piece.name, {}).items():
-                if leaf.grad is not None:
-                    loss = loss + (piece.encoded.vectors[head] * leaf.grad[start:stop]).sum()
-            backward(loss)
-            add(sums, {name: value.detach() for name, value in piece.encoded.sums.items()})
-            piece.encoded = None  # free the graph before the next piece
-        return sums
-
-
-def each_rows(vectors: Vectors, function: Callable[[Tensor], Tensor]) -> Vectors:
-    """The same vectors, by view and head, with a function applied to each [B, D]."""
-    return {
-        name: {head: function(rows) for head, rows in heads.items()}
-        for name, heads in vectors.items()
-    }
+            piece.seed = int(torch.randint(2**62, ()))
+    return pieces
 
 
 def as_leaves(pieces: list[Piece]) -> Vectors:
@@ -222,27 +169,23 @@ def as_leaves(pieces: list[Piece]) -> Vectors:
     return each_rows(chunks, lambda rows: torch.cat(rows).requires_grad_())
 
 
+def each_rows(vectors: Vectors, function: Callable[[Tensor], Tensor]) -> Vectors:
+    """The same vectors, by view and head, with a function applied to each [B, D]."""
+    return {
+        name: {head: function(rows) for head, rows in heads.items()}
+        for name, heads in vectors.items()
+    }
+
+
+def send_to_leaves(loss: Tensor, leaves: Vectors) -> None:
+    """The backward of the contrast. Its own weights, if it has any, learn on the first process alone."""
+    if distributed.rank() == 0:
+        backward(loss)
+    elif leaves:
+        backward(loss, [rows for heads in leaves.values() for rows in heads.values()])
+
+
 def backward(loss: Tensor | float, only: list[Tensor] | None = None) -> None:
     """Send a loss backward, or to some leaves `only`; unless no part of it is trained, as with diagnostics alone."""
     if isinstance(loss, Tensor) and loss.requires_grad:
         loss.backward(inputs=only)
-
-
-@dataclass
-class RandomState:
-    """Where torch's random streams stand, on the CPU and on a GPU, to repeat dropout exactly."""
-
-    cpu: Tensor
-    gpu: Tensor | None
-
-    @classmethod
-    def now(cls, device: torch.device) -> "RandomState":
-        """The present state."""
-        gpu = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
-        return cls(torch.get_rng_state(), gpu)
-
-    def restore(self) -> None:
-        """Go back to it; a GPU's is that of the present device."""
-        torch.set_rng_state(self.cpu)
-        if self.gpu is not None:
-            torch.cuda.set_rng_state(self.gpu)

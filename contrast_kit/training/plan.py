@@ -4,6 +4,7 @@ import copy
 import math
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 
 from contrast_kit.data.batches import make_batches
 from contrast_kit.data.stream import prepare_texts
+from contrast_kit.encoder.encoder import View
 from contrast_kit.objectives.base import Objective
 from contrast_kit.training import distributed
 from contrast_kit.training.fit import check_trainable, training_settings
@@ -70,22 +72,23 @@ class Plan:
             f"{self.method} on {self.device}",
             f"batch      {self.steps:,} steps of {batches} × {size:,} texts: {passes:.3g} times {self.examples:,}",
             f"negatives  {self._negatives()}",
-            f"memory     about {in_bytes(self.bytes)} of {in_bytes(self.available_bytes)}:",
-            f"           state {in_bytes(self.state_bytes)}, a step {in_bytes(self.step_bytes)}",
-            f"time       about {in_seconds(self.seconds)} a step, {in_seconds(self.seconds * self.steps)} in all",
         ]
         if batches > 1 and self.negatives is not None:
-            lines.insert(
-                3, f"           accumulate={batches} adds none, batch_size={batches * size:,} would"
-            )
+            larger = f"batch_size={batches * size:,}"
+            lines.append(f"           accumulate={batches} adds none, {larger} would")
+        lines += [
+            f"memory     about {in_bytes(self.bytes)} of {in_bytes(self.available_bytes)}:",
+            f"           state {in_bytes(self.state_bytes)}, a step {in_bytes(self.step_bytes)}",
+        ]
         if not self.fits:
-            lines.insert(
-                -1, "           TOO MUCH: take a (smaller) chunk_size, which loses no negatives"
-            )
-        if self.processes > 1:
             lines.append(
-                f"processes  each of {self.processes} encodes a share, and contrasts all; sending takes more"
+                "           TOO MUCH: take a (smaller) chunk_size, which loses no negatives"
             )
+        whole = in_seconds(self.seconds * self.steps)
+        lines.append(f"time       about {in_seconds(self.seconds)} a step, {whole} in all")
+        if self.processes > 1:
+            each = f"each of {self.processes} encodes a share, and contrasts all"
+            lines.append(f"processes  {each}; sending takes more")
         return "\n  ".join(lines)
 
     def _negatives(self) -> str:
@@ -142,16 +145,21 @@ def plan(
     objective = copy.deepcopy(objective).to(device).train()
     texts = prepare_texts(objective.encoder, dataset, training.max_length)
     batches = make_batches(texts, training)
+    steps = training.total_steps(len(batches))
+    objective.set_progress(0, steps)
+
+    def batch_of(rows: list[int]) -> View:
+        return {key: value.to(device) for key, value in texts.batch(rows).items()}
+
+    first = batches.epoch(0)[0]
+    batch, noise = batch_of(first), torch.Generator(device).manual_seed(0)
+    facts = objective.facts(batch, objective.views(batch, noise))
     size = min(training.batch_size, len(texts))
-    objective.set_progress(0, training.total_steps(len(batches)))
-    batch = _on(device, texts.batch(batches.epoch(0)[0]))
-    facts = objective.facts(batch, objective.views(batch, torch.Generator(device).manual_seed(0)))
     share = math.ceil(size / processes)
-    _, seconds = _measure(objective, texts, batches.epoch(0)[0][:share], training)
     longest = texts.lengths.argsort(descending=True)[:share].tolist()
-    kept, _ = _measure(objective, texts, longest, training)
-    trained = sum(p.numel() * p.element_size() for p in objective.parameters() if p.requires_grad)
-    held = [*objective.parameters(), *objective.buffers()]
+    _, seconds = _measure(objective, batch_of(first[:share]), training)
+    kept, _ = _measure(objective, batch_of(longest), training)
+    trained = [parameter for parameter in objective.parameters() if parameter.requires_grad]
     return Plan(
         method=type(objective).__name__,
         device=str(device),
@@ -159,52 +167,47 @@ def plan(
         training=training,
         batch_size=size,
         processes=processes,
-        steps=training.total_steps(len(batches)),
+        steps=steps,
         negatives=objective.negatives(facts),
         contrastive=objective.contrastive,
-        state_bytes=sum(p.numel() * p.element_size() for p in held) + 3 * trained,
+        state_bytes=_bytes([*objective.parameters(), *objective.buffers()]) + 3 * _bytes(trained),
         step_bytes=kept,
         available_bytes=_available(device),
         seconds=training.accumulate * seconds,
     )
 
 
-def _measure(
-    objective: Objective, texts: Any, rows: list[int], training: Training
-) -> tuple[int, float]:
-    """Bytes kept and seconds taken by one step on these rows; the second of two, as the first one is slower."""
+def _measure(objective: Objective, batch: View, training: Training) -> tuple[int, float]:
+    """Bytes kept and seconds taken by one step on a batch; the second of two, as the first one is slower."""
     device = objective.encoder.device
     generator = torch.Generator(device).manual_seed(0)
     options = dict(chunk_size=training.chunk_size, autocast=autocast(training.precision, device))
     optimizer = adamw(objective, training)
-    batch = _on(device, texts.batch(rows))
-    with (
-        torch.inference_mode(False),
-        torch.random.fork_rng([device] if device.type == "cuda" else []),
-    ):
+    devices = [device] if device.type == "cuda" else []
+    with torch.inference_mode(False), torch.random.fork_rng(devices):
         for _ in range(2):
             start = _now(device)
             with most_kept(objective) as kept:
-                _, vectors_and_facts = gradient(objective, [batch], generator, **options)
+                _, remembered = gradient(objective, [batch], generator, **options)
             optimizer.step()
             optimizer.zero_grad()
             seconds = _now(device) - start
-            for vectors, facts in vectors_and_facts:
+            for vectors, facts in remembered:
                 objective.after_step(vectors, facts)
     return kept.most, seconds
 
 
-def _on(device: torch.device, batch: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {key: value.to(device) for key, value in batch.items()}
+def _bytes(tensors: list[Tensor | None]) -> int:
+    return sum(each.numel() * each.element_size() for each in tensors if each is not None)
 
 
 def _available(device: torch.device) -> int:
     """Bytes of memory of a device, or of what a container may take; 0 where the system does not say."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[1]
-    machine = (
-        os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
-    )
+    if not hasattr(os, "sysconf"):
+        return 0
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limit = CONTAINER_LIMIT.read_text().strip() if CONTAINER_LIMIT.is_file() else ""
     return min(machine, int(limit)) if limit.isdigit() else machine
 
@@ -219,34 +222,21 @@ def _now(device: torch.device) -> float:
 class Kept:
     """Bytes that autograd keeps for the backward pass: `now`, and the `most` so far. Parameters are not counted."""
 
-    def __init__(self, module: nn.Module | None):
+    def __init__(self, parameters: list[nn.Parameter]):
         self.now = self.most = 0
-        self._holders: dict[int, int] = {}
-        parameters = module.parameters() if module else ()
-        self._free = {parameter.untyped_storage().data_ptr() for parameter in parameters}
+        self.uncounted = {parameter.untyped_storage().data_ptr() for parameter in parameters}
+        self.holders: Counter[int] = Counter()  # of each piece of memory, which counts once
 
-    def pack(self, tensor: Tensor) -> "_Held":
-        """Called by autograd for a tensor that it keeps. Tensors that share memory count once."""
-        return _Held(self, tensor)
-
-    def hold(self, storage: torch.UntypedStorage) -> None:
-        """Count this memory, if nobody held it before."""
+    def change(self, storage: torch.UntypedStorage, holders: int) -> None:
+        """Count a holder of this memory more, or one less."""
         key = storage.data_ptr()
-        if key in self._free:
+        if key in self.uncounted:
             return
-        if key not in self._holders:
-            self.now += storage.nbytes()
-            self.most = max(self.most, self.now)
-        self._holders[key] = self._holders.get(key, 0) + 1
-
-    def release(self, storage: torch.UntypedStorage) -> None:
-        """Count it no longer, if this was its last holder."""
-        key = storage.data_ptr()
-        if key in self._holders:
-            self._holders[key] -= 1
-            if not self._holders[key]:
-                del self._holders[key]
-                self.now -= storage.nbytes()
+        before = self.holders[key] > 0
+        self.holders[key] += holders
+        after = self.holders[key] > 0
+        self.now += (after - before) * storage.nbytes()
+        self.most = max(self.most, self.now)
 
 
 class _Held:
@@ -255,10 +245,10 @@ class _Held:
     def __init__(self, kept: Kept, tensor: Tensor):
         # Detached: a result that its own graph keeps would hold that graph, and neither would ever be freed.
         self.kept, self.tensor, self.storage = kept, tensor.detach(), tensor.untyped_storage()
-        kept.hold(self.storage)
+        kept.change(self.storage, 1)
 
     def __del__(self) -> None:
-        self.kept.release(self.storage)
+        self.kept.change(self.storage, -1)
 
 
 @contextmanager
@@ -277,35 +267,30 @@ def most_kept(module: nn.Module | None = None) -> Iterator[Kept]:
         >>> kept.most, kept.now
         (1024, 1024)
     """
-    kept = Kept(module)
-    device = next(module.parameters()).device if module else torch.device("cpu")
-    if device.type != "cuda":
-        with torch.autograd.graph.saved_tensors_hooks(kept.pack, lambda held: held.tensor):
+    parameters = list(module.parameters()) if module else []
+    kept = Kept(parameters)
+    if not parameters or parameters[0].device.type != "cuda":
+        pack = torch.autograd.graph.saved_tensors_hooks
+        with pack(lambda tensor: _Held(kept, tensor), lambda held: held.tensor):
             yield kept
         return
+    device = parameters[0].device
     torch.cuda.synchronize(device)
     torch.cuda.reset_peak_memory_stats(device)
     before = torch.cuda.memory_allocated(device)
     yield kept
-    gradients = sum(
-        p.grad.numel() * p.grad.element_size() for p in module.parameters() if p.grad is not None
-    )
-    kept.most = max(0, torch.cuda.max_memory_allocated(device) - before - gradients)
+    peak = torch.cuda.max_memory_allocated(device) - before
+    kept.most = max(0, peak - _bytes([parameter.grad for parameter in parameters]))
 
 
 def in_bytes(number: float) -> str:
     """Bytes for a reader: `3.2 MiB`."""
-    if number >= 2**30:
-        return f"{number / 2**30:.3g} GiB"
-    return f"{number / 2**20:.3g} MiB"
+    return f"{number / 2**30:.3g} GiB" if number >= 2**30 else f"{number / 2**20:.3g} MiB"
 
 
 def in_seconds(number: float) -> str:
     """Seconds for a reader: `35 ms`, `2.1 s`, `3.5 h`."""
-    if number < 1:
-        return f"{number * 1e3:.2g} ms"
-    if number < 100:
-        return f"{number:.2g} s"
-    if number < 6000:
-        return f"{number / 60:.2g} min"
+    for most, unit, name in ((1, 1e-3, "ms"), (100, 1, "s"), (6000, 60, "min")):
+        if number < most:
+            return f"{number / unit:.2g} {name}"
     return f"{number / 3600:,.1f} h"
