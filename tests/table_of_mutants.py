@@ -823,8 +823,8 @@ MUTANTS = [
     (
         "BERT's head halved",
         "encoder/word_head.py",
-        "return parts[0].predictions.transform(hidden), words",
-        "return hidden, words",
+        "return [head.dense, head.transform_act_fn, head.LayerNorm, model.cls.predictions.decoder]",
+        "return [model.cls.predictions.decoder]",
         "architectures: word_scores",
     ),
     (

@@ -57,13 +57,11 @@ def test_a_dense_layer_behind_the_pooling_is_refused_and_normalize_is_kept(folde
     normalize = {"idx": 2, "name": "2", "path": "2_Normalize", "type": st + "Normalize"}
     (folder / "modules.json").write_text(json.dumps([*modules, normalize]))
     again = ck.Encoder.from_pretrained(folder).save_pretrained(tmp_path / "again")
-    assert (
-        json.loads((again / "modules.json").read_text())[-1] == normalize
-        and (again / "2_Normalize").is_dir()
-    )
+    assert json.loads((again / "modules.json").read_text())[-1] == normalize
+    assert (again / "2_Normalize").is_dir()
     dense = {"idx": 2, "name": "2", "path": "2_Dense", "type": st + "Dense"}
     (folder / "modules.json").write_text(json.dumps([*modules, dense]))
-    with pytest.raises(ValueError, match="has a module Dense behind its pooling"):
+    with pytest.raises(ValueError, match="by mean and Dense, which is not applied"):
         ck.Encoder.from_pretrained(folder)
     assert ck.Encoder.from_pretrained(folder, pooling="mean").pooling == "mean"
 
@@ -76,9 +74,7 @@ def test_a_missing_head_is_the_same_at_each_opening_and_said_in_one_sentence(hea
     for seed in (1, 2):
         torch.manual_seed(seed)
         before = torch.get_rng_state()
-        with pytest.warns(
-            UserWarning, match="holds no vocabulary head, so 6 weights of it are new"
-        ) as caught:
+        with pytest.warns(UserWarning, match="6 weights of it are new") as caught:
             hashes.add(weights_hash(ck.Encoder.from_pretrained(headless)))
         assert len(caught) == 1 and Path(caught[0].filename).name == Path(__file__).name
         assert torch.equal(torch.get_rng_state(), before)
@@ -94,9 +90,7 @@ def test_a_checkpoint_has_its_own_default_rate_and_a_warning_above_it(folder, to
     new, opened = make_encoder(tokenizer), ck.Encoder.from_pretrained(folder)
     assert ck.fit(ck.objectives.MLM(new), texts, **options).training.lr == NEW_LR
     assert ck.fit(ck.objectives.MLM(opened), texts, **options).training.lr == PRETRAINED_LR
-    with pytest.warns(
-        UserWarning, match="lr=0.0005 is high for an encoder opened from a checkpoint"
-    ):
+    with pytest.warns(UserWarning, match="lr=0.0005 is high"):
         ck.fit(ck.objectives.MLM(opened), texts, lr=5e-4, **options)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -129,6 +123,3 @@ def test_a_real_checkpoint_keeps_what_it_knew_at_the_default_rate():
         return ck.tasks.spearman(cosine.tolist(), test["label"])
 
     assert similarities() > 0.8 > 0.7 > similarities(lr=5e-4)
-
-
-# ---- a name on the hub says as much as a folder

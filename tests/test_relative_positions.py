@@ -1,6 +1,5 @@
 """T5's relative positions: the buckets against a loop, the fused attention against transformers', the saved folder."""
 
-import copy
 import math
 
 import pytest
@@ -12,6 +11,7 @@ import contrast_kit as ck
 from contrast_kit.encoder.relative_positions import RelativePositions, bias, bucket
 
 SIZES = [(32, 128), (64, 128), (128, 256)]  # COCO-LM, table 6
+OTHER = RelativePositions(64, 128, "symmetric")
 
 
 def t5_bucket(distance, buckets, max_distance):
@@ -74,51 +74,39 @@ def as_transformers_has_it(encoder):
     return plain
 
 
-def test_fused_attention_equals_transformers_eager(tokenizer, batch):
+def test_fused_attention_and_its_gradients_equal_transformers(tokenizer, batch):
     encoder = relative(tokenizer, num_attention_heads=4)
     plain = as_transformers_has_it(encoder)
     inputs = {key: batch[key] for key in ("input_ids", "attention_mask")}
     real = batch["attention_mask"].bool()
-    theirs = plain.mpnet(**inputs).last_hidden_state
-    assert torch.allclose(encoder(batch)[real], theirs[real], atol=1e-5)
+    ours, theirs = encoder(batch)[real], plain.mpnet(**inputs).last_hidden_state[real]
+    assert torch.allclose(ours, theirs, atol=1e-5)
     with torch.no_grad():  # another kernel on a CPU
-        assert torch.allclose(encoder(batch)[real], theirs[real], atol=1e-5)
-    shown = encoder.model.base_model(**inputs, output_attentions=True, output_hidden_states=True)
-    wanted = plain.mpnet(**inputs, output_attentions=True, output_hidden_states=True)
-    for ours, other in zip(
-        shown.attentions + shown.hidden_states,
-        wanted.attentions + wanted.hidden_states,
-        strict=True,
-    ):
-        assert torch.allclose(ours, other, atol=1e-4)
+        assert torch.allclose(encoder(batch)[real], theirs, atol=1e-5)
+
+    target = torch.randn(ours.shape, generator=torch.Generator().manual_seed(0))
+    slopes = []
+    for states, model in ((ours, encoder.model), (theirs, plain)):
+        (states * target).sum().backward()
+        slopes.append(model.mpnet.encoder.relative_attention_bias.weight.grad)
+    assert torch.allclose(*slopes, rtol=1e-3, atol=1e-4 * slopes[1].abs().max().item())
+    used = slopes[0].abs().sum(1) > 0
+    assert used.any() and not used[16]  # T5 never uses this row
+
+    more = dict(output_attentions=True, output_hidden_states=True)
+    shown, wanted = encoder.model.base_model(**inputs, **more), plain.mpnet(**inputs, **more)
+    for name in ("attentions", "hidden_states"):
+        assert len(shown[name]) == len(wanted[name]) >= 3
+        for layer, other in zip(shown[name], wanted[name], strict=True):
+            assert torch.allclose(layer, other, atol=1e-4)
 
 
-def test_gradients_equal_transformers(tokenizer, batch):
-    encoder = relative(tokenizer)
-    plain = as_transformers_has_it(encoder)
-    real, inputs = (
-        batch["attention_mask"].bool(),
-        {k: batch[k] for k in ("input_ids", "attention_mask")},
-    )
-    target = torch.randn(encoder(batch)[real].shape, generator=torch.Generator().manual_seed(0))
-    (encoder(batch)[real] * target).sum().backward()
-    (plain.mpnet(**inputs).last_hidden_state[real] * target).sum().backward()
-    ours = encoder.model.mpnet.encoder.relative_attention_bias.weight.grad
-    theirs = plain.mpnet.encoder.relative_attention_bias.weight.grad
-    assert torch.allclose(ours, theirs, rtol=1e-3, atol=1e-4 * theirs.abs().max().item())
-    assert (ours.abs().sum(0) > 0).all() and ours[16].abs().sum() == 0  # T5 never uses this row
-
-
-@pytest.mark.parametrize(
-    "positions", [True, RelativePositions(64, 128), RelativePositions(rule="symmetric")]
-)
+@pytest.mark.parametrize("positions", [True, OTHER])
 def test_padding_changes_nothing(tokenizer, batch, positions):
     encoder = relative(tokenizer, positions)
     wider = {
-        "input_ids": torch.nn.functional.pad(
-            batch["input_ids"], (0, 9), value=tokenizer.pad_token_id
-        ),
-        "attention_mask": torch.nn.functional.pad(batch["attention_mask"], (0, 9)),
+        key: torch.nn.functional.pad(batch[key], (0, 9), value=value)
+        for key, value in {"input_ids": tokenizer.pad_token_id, "attention_mask": 0}.items()
     }
     real, length = batch["attention_mask"].bool(), batch["input_ids"].shape[1]
     assert torch.allclose(encoder(batch)[real], encoder(wider)[:, :length][real], atol=1e-5)
@@ -134,35 +122,19 @@ def test_dropout_falls_on_the_weights_of_attention_while_it_trains(packing, toke
     assert same == [False, True]
 
 
-def test_saved_folder_is_an_ordinary_mpnet(tokenizer, texts, tmp_path):
-    encoder = relative(tokenizer)
-    folder = encoder.save_pretrained(tmp_path / "encoder")
-    assert AutoConfig.from_pretrained(folder).model_type == "mpnet"
-    view = tokenizer(texts[:5], padding=True, return_tensors="pt")
-    hidden = AutoModel.from_pretrained(folder).eval()(**view, return_dict=True).last_hidden_state
-    assert torch.allclose(hidden[:, 0], encoder.encode(texts[:5]), atol=1e-5)
-    again = ck.Encoder.from_pretrained(folder)
-    assert type(again.model.mpnet.encoder).__name__ == "RelativeEncoder"
-    assert (
-        torch.equal(again.encode(texts[:5]), encoder.encode(texts[:5])) and again.max_length == 64
-    )
-
-
-@pytest.mark.parametrize(
-    "positions", [RelativePositions(64, 128), RelativePositions(rule="symmetric")]
-)
-def test_other_tables_are_saved_under_a_type_of_their_own(tokenizer, texts, tmp_path, positions):
-    """transformers' MPNet would read them with 32 T5 buckets, silently."""
+@pytest.mark.parametrize(("positions", "kind"), [(True, "mpnet"), (OTHER, "contrast_kit_relative")])
+def test_a_saved_folder_opens_in_transformers(tokenizer, texts, tmp_path, positions, kind):
+    """Other tables under a type of their own: transformers' MPNet would read them with 32 T5 buckets, silently."""
     encoder = relative(tokenizer, positions)
+    vectors = encoder.encode(texts[:5])
     folder = encoder.save_pretrained(tmp_path / "encoder")
-    assert AutoConfig.from_pretrained(folder).model_type == "contrast_kit_relative"
-    assert torch.equal(
-        ck.Encoder.from_pretrained(folder).encode(texts[:5]), encoder.encode(texts[:5])
-    )
+    assert AutoConfig.from_pretrained(folder).model_type == kind
     view = tokenizer(texts[:5], padding=True, return_tensors="pt")
     hidden = AutoModel.from_pretrained(folder).eval()(**view, return_dict=True).last_hidden_state
-    assert torch.allclose(hidden[:, 0], encoder.encode(texts[:5]), atol=1e-5)
-    wrong = copy.deepcopy(encoder)
-    wrong.model.config.relative_attention_rule = "t5"
-    wrong.model.config.relative_attention_num_buckets = 32
-    assert not torch.allclose(wrong.encode(texts[:5]), encoder.encode(texts[:5]), atol=1e-2)
+    assert torch.allclose(hidden[:, 0], vectors, atol=1e-5)
+    again = ck.Encoder.from_pretrained(folder)
+    assert torch.equal(again.encode(texts[:5]), vectors) and again.max_length == 64
+    assert type(again.model.mpnet.encoder).__name__ == "RelativeEncoder"
+    if positions is OTHER:
+        encoder.model.config.relative_attention_rule = "t5"
+        assert not torch.allclose(encoder.encode(texts[:5]), vectors, atol=1e-2)

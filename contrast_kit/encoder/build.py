@@ -1,8 +1,9 @@
-"""New encoders of named shapes: randomly initialised, for the vocabulary of a tokenizer."""
+"""New models of named shapes: randomly initialised, for the vocabulary of a tokenizer."""
 
-from typing import Any, Self
+import tomllib
+from pathlib import Path
+from typing import Any
 
-import torch
 from torch import nn
 from transformers import (
     LxmertConfig,
@@ -14,101 +15,11 @@ from transformers import (
 )
 
 from contrast_kit._util import choose, meant
-from contrast_kit.encoder.relative_positions import (
-    RelativePositions,
-    masked_lm,
-    speed_up,
-)
+from contrast_kit.encoder.relative_positions import RelativePositions, masked_lm, speed_up
 
-# RoBERTa's own shapes for base and large; CAPT Table 4's small; tiny is ours, for a minute on a laptop.
-SHAPES = {
-    "tiny": dict(
-        num_hidden_layers=2,
-        hidden_size=128,
-        num_attention_heads=2,
-        intermediate_size=512,
-    ),
-    "small": dict(
-        num_hidden_layers=6,
-        hidden_size=256,
-        num_attention_heads=4,
-        intermediate_size=1024,
-    ),
-    "base": dict(
-        num_hidden_layers=12,
-        hidden_size=768,
-        num_attention_heads=12,
-        intermediate_size=3072,
-    ),
-    "large": dict(
-        num_hidden_layers=24,
-        hidden_size=1024,
-        num_attention_heads=16,
-        intermediate_size=4096,
-    ),
-}
-# LXMERT's own shape, which is CAPT's (4.1); small has CAPT's small width (table 4); tiny is ours, for a laptop. Weights
-# begin with deviation 1/√D: with LXMERT's 0.02, meant for 768, attention of width 96 begins as a plain mean over all
-# regions, and a small model takes several times as long to learn where to look.
-PAIR_SHAPES = {
-    "tiny": dict(
-        l_layers=1, r_layers=1, x_layers=2, hidden_size=96, num_attention_heads=4, intermediate_size=384,
-        initializer_range=0.1,
-    ),
-    "small": dict(
-        l_layers=3, r_layers=2, x_layers=2, hidden_size=256, num_attention_heads=4, intermediate_size=1024,
-        initializer_range=0.06,
-    ),
-    "lxmert": dict(
-        l_layers=9, r_layers=5, x_layers=5, hidden_size=768, num_attention_heads=12, intermediate_size=3072,
-        initializer_range=0.02,
-    ),
-}  # fmt: skip
-
-
-class Shapes:
-    """The named shapes, as constructors of an encoder; `new_model` is `text_model` or `pair_model`."""
-
-    @classmethod
-    def tiny(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
-        """2 layers × 128, 2 heads (pairs: 1 language, 1 vision and 2 cross layers × 96, 4 heads): for a laptop."""
-        return cls.build("tiny", tokenizer, **options)
-
-    @classmethod
-    def small(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
-        """6 layers × 256, 4 heads, FFN 1024 (CAPT Table 4; pairs: 3 language, 2 vision and 2 cross layers × 256)."""
-        return cls.build("small", tokenizer, **options)
-
-    @classmethod
-    def build(
-        cls,
-        shape: str,
-        tokenizer: PreTrainedTokenizerBase,
-        *,
-        seed: int = 0,
-        pooling: str = "first",
-        **options: Any,
-    ) -> Self:
-        """A randomly initialised encoder of a named shape, for the vocabulary of `tokenizer`.
-
-        Args:
-            shape: a key of `SHAPES`, or, for pairs, of `PAIR_SHAPES`.
-            tokenizer: decides the size of the embedding table.
-            seed: of the initial weights; the caller's random state is left as it was.
-            pooling: `"first"` or `"mean"`.
-            options: those of `text_model` (or `pair_model`), and single changes to the shape, for example
-                `num_hidden_layers=4`.
-
-        Raises:
-            ValueError: an unknown shape, or a tokenizer without a mask or a padding token. TypeError: no such option.
-        """
-        check_tokenizer(tokenizer)
-        with torch.random.fork_rng(
-            devices=[]
-        ):  # weights are drawn on the CPU: no other stream is touched
-            torch.default_generator.manual_seed(int(seed))
-            model = cls.new_model(shape, tokenizer, **options)
-        return cls(model, tokenizer, pooling)
+_SHAPES = tomllib.loads(Path(__file__).with_name("shapes.toml").read_text("utf-8"))
+SHAPES, PAIR_SHAPES = _SHAPES["texts"], _SHAPES["pairs"]
+"""The shapes by name: keyword arguments of transformers' configs."""
 
 
 def text_model(
@@ -129,12 +40,9 @@ def text_model(
             with these, and without its type vector); a `RelativePositions` says how many buckets.
         changes: single changes to the shape.
     """
-    sizes = changed(
-        choose(SHAPES, shape, "shape of an encoder"),
-        changes,
-        RobertaConfig().to_dict(),
-    )
-    options = sizes | dict(
+    sizes = choose(SHAPES, shape, "shape of an encoder")
+    options = dict(
+        **changed(sizes, changes, RobertaConfig().to_dict()),
         vocab_size=len(tokenizer),
         hidden_dropout_prob=float(dropout),
         attention_probs_dropout_prob=float(dropout),
@@ -148,9 +56,8 @@ def text_model(
     if relative_positions:
         return masked_lm(relative_positions, max_length=max_length, **options)
     places = int(max_length) + tokenizer.pad_token_id + 1  # RoBERTa counts from the padding id on
-    return RobertaForMaskedLM(
-        RobertaConfig(**options, max_position_embeddings=places, type_vocab_size=1)
-    )
+    config = RobertaConfig(**options, max_position_embeddings=places, type_vocab_size=1)
+    return RobertaForMaskedLM(config)
 
 
 def pair_model(
@@ -177,6 +84,7 @@ def pair_model(
     """
     sizes = choose(PAIR_SHAPES, shape, "shape of a CrossModalEncoder")
     config = LxmertConfig(
+        **changed(sizes, changes, sizes),
         vocab_size=len(tokenizer),
         visual_feat_dim=features,
         num_object_labels=objects,
@@ -186,41 +94,28 @@ def pair_model(
         attention_probs_dropout_prob=float(dropout),
         max_position_embeddings=max_length,
         pad_token_id=tokenizer.pad_token_id,
-        **changed(sizes, changes, sizes),
     )
     return LxmertForPreTraining(config)
 
 
-def changed(
-    sizes: dict[str, Any], changes: dict[str, Any], known: dict[str, Any]
-) -> dict[str, Any]:
+def changed(sizes: dict[str, Any], changes: dict[str, Any], known: dict[str, Any]) -> dict:
     """A shape with single changes. TypeError: transformers would take a name that it does not know, and ignore it."""
-    for name in changes:
-        if name not in known:
-            raise TypeError(f"A shape has no {name!r}; {meant(name, sizes, 0.3)}")
+    for name in changes.keys() - known.keys():
+        raise TypeError(f"A shape has no {name!r}; {meant(name, sizes, 0.3)}")
     return sizes | changes
 
 
 def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
-    """Raise a ValueError for a tokenizer that cannot mask or pad."""
-    for name, reason in (
-        ("mask", "masked language modelling"),
-        ("pad", "a batch of texts of different lengths"),
-    ):
+    """Raise a ValueError for a tokenizer that cannot mask, or pad a batch of texts of different lengths."""
+    for name in ("mask", "pad"):
         if getattr(tokenizer, f"{name}_token_id") is None:
-            raise ValueError(f"This tokenizer has no {name} token; {reason} needs one.")
+            raise ValueError(f"This tokenizer has no {name} token, and training here needs one.")
 
 
 def checked_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> nn.Module:
-    """The model, ready to be trained here. ValueError: it embeds fewer tokens than the tokenizer has, or counts
-    positions from another token than the tokenizer's padding."""
+    """The model, ready to be trained here. ValueError: it counts positions from another token than the padding."""
     check_tokenizer(tokenizer)
     words, pad = model.get_input_embeddings(), tokenizer.pad_token_id
-    if len(tokenizer) > words.num_embeddings:
-        raise ValueError(
-            f"The tokenizer has {len(tokenizer)} tokens but the model embeds only {words.num_embeddings}: "
-            "open both from the same folder, or train the tokenizer first and build the model for it."
-        )
     if isinstance(model.config, MPNetConfig):
         speed_up(model)
     else:  # MPNet's padding id is fixed

@@ -5,7 +5,7 @@ the other. Letters: B examples, T tokens, R regions, F features of a region, D w
 """
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -14,7 +14,7 @@ from transformers import AutoModelForPreTraining, PreTrainedTokenizerBase
 
 from contrast_kit.encoder import folders
 from contrast_kit.encoder.build import pair_model
-from contrast_kit.encoder.encoder import BaseEncoder, View, evaluating
+from contrast_kit.encoder.encoder import BaseEncoder, View
 from contrast_kit.masking.regions import check_pair
 
 HIDDEN = "hidden_region.safetensors"
@@ -66,23 +66,21 @@ class CrossModalEncoder(BaseEncoder):
     new_model = staticmethod(pair_model)
 
     def __init__(
-        self,
-        model: nn.Module,
-        tokenizer: PreTrainedTokenizerBase,
-        pooling: str = "first",
+        self, model: nn.Module, tokenizer: PreTrainedTokenizerBase, pooling: str = "first"
     ):
         super().__init__(model, tokenizer, pooling)
         # Like a standardised feature: a vector of zeros would have a gradient some thousand times larger (MaskRegions).
         random = torch.Generator().manual_seed(0)
+        self.features = model.config.visual_feat_dim  # F
         self.hidden_region = nn.Parameter(torch.randn(self.features, generator=random))  # [F]
 
     @classmethod
-    def lxmert(cls, tokenizer: PreTrainedTokenizerBase, **options) -> "CrossModalEncoder":
+    def lxmert(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
         """9 language, 5 vision and 5 cross layers × 768, 12 heads: LXMERT's and CAPT's. Options as in `build`."""
         return cls.build("lxmert", tokenizer, **options)
 
     @classmethod
-    def from_pretrained(cls, name: str | Path) -> "CrossModalEncoder":
+    def from_pretrained(cls, name: str | Path) -> Self:
         """Open a checkpoint: a folder of `save_pretrained`, or any LXMERT, such as "unc-nlp/lxmert-base-uncased".
 
         Raises:
@@ -93,31 +91,19 @@ class CrossModalEncoder(BaseEncoder):
         file = Path(name) / HIDDEN
         if file.exists():
             encoder.load_state_dict(load_file(file), strict=False)
-        encoder.pretrained = True
         return encoder.eval()
 
     def save_pretrained(self, folder: str | Path) -> Path:
         """Write one folder that transformers opens offline, and that holds the vector of hidden regions beside it."""
-        folder = Path(folder).expanduser()
-        folders.write(folder, self.model, self.tokenizer)
-        save_file(
-            {"hidden_region": self.hidden_region.detach().cpu().contiguous()},
-            folder / HIDDEN,
-        )
+        folder = folders.write(folder, self.model, self.tokenizer)
+        vector = self.hidden_region.detach().cpu().contiguous()
+        save_file({"hidden_region": vector}, folder / HIDDEN)
         return folder
-
-    @property
-    def features(self) -> int:
-        """F, the width of a region's feature."""
-        return self.model.config.visual_feat_dim
 
     @property
     def max_length(self) -> int:
         """The longest text in tokens; LXMERT counts positions from 0."""
-        return min(
-            self.model.config.max_position_embeddings,
-            self.tokenizer.model_max_length,
-        )
+        return min(self.model.config.max_position_embeddings, self.tokenizer.model_max_length)
 
     def forward(self, view: View) -> Tensor:
         """Last hidden states of the words [B, T, D], after they have read the regions."""
@@ -134,17 +120,16 @@ class CrossModalEncoder(BaseEncoder):
 
     def _run(self, view: View, **options: bool) -> Any:
         check_pair(view, self.features)
-        regions = view["regions"].to(self.hidden_region.dtype)  # [B, R, F]
+        vector = self.hidden_region
+        regions = view["regions"].to(vector.dtype)  # [B, R, F]
         if "region_hidden" in view:
-            regions = torch.where(
-                view["region_hidden"][..., None], self.hidden_region, regions
-            )  # [B, R, F]
+            regions = torch.where(view["region_hidden"][..., None], vector, regions)  # [B, R, F]
         return self.model.lxmert(
             input_ids=view["input_ids"],
             attention_mask=view["attention_mask"],
             token_type_ids=view.get("token_type_ids"),
             visual_feats=regions,
-            visual_pos=view["boxes"].to(self.hidden_region.dtype),
+            visual_pos=view["boxes"].to(vector.dtype),
             visual_attention_mask=view["region_mask"],
             **options,
         )
@@ -167,45 +152,27 @@ class CrossModalEncoder(BaseEncoder):
     def region_logits(self, regions: Tensor) -> dict[str, Tensor]:
         """What chosen regions show, [M, D] → "objects" [M, C], "attributes" [M, C'], "features" [M, F]."""
         scores = self.model.obj_predict_head(regions)
-        return {
-            "objects": scores["obj"],
-            "attributes": scores["attr"],
-            "features": scores["feat"],
-        }
+        return dict(objects=scores["obj"], attributes=scores["attr"], features=scores["feat"])
 
     def new_answer_head(self, answers: int) -> None:
         """Draw the answer head anew, for this many answers. A saved folder keeps it."""
-        layers = self.model.answer_head.logit_fc
+        layers = self.model.answer_head.logit_fc  # linear, gelu, LayerNorm, linear
         self.model.config.num_qa_labels = self.model.num_qa_labels = answers
         layers[-1] = nn.Linear(2 * self.width, answers).to(layers[-1].weight)
-        for part in layers:
-            if isinstance(part, nn.Linear):  # as LXMERT begins
-                nn.init.normal_(part.weight, std=self.model.config.initializer_range)
-                nn.init.zeros_(part.bias)
-            elif isinstance(part, nn.LayerNorm):
-                part.reset_parameters()
+        layers[2].reset_parameters()
+        for linear in (layers[0], layers[-1]):  # as LXMERT begins
+            nn.init.normal_(linear.weight, std=self.model.config.initializer_range)
+            nn.init.zeros_(linear.bias)
 
-    @torch.no_grad()
     def encode(self, pairs: Any, batch_size: int = 64, normalize: bool = False) -> Tensor:
         """Vectors [N, D] of N pairs, in their order, in evaluation mode, on the encoder's device.
 
         Args:
-            pairs: a `data.Regions`, or one batch of it.
+            pairs: a `data.Regions`.
             batch_size: pairs encoded at once.
             normalize: divide each vector by its length, as the contrastive losses do.
         """
-        rows = []
-        ready = isinstance(pairs, dict)
-        size = len(pairs["regions"]) if ready else len(pairs)
-        with evaluating(self):
-            for start in range(0, size, batch_size):
-                chosen = range(size)[start : start + batch_size]
-                batch = (
-                    {key: value[chosen] for key, value in pairs.items()}
-                    if ready
-                    else pairs.batch(chosen)
-                )
-                view = {key: value.to(self.device) for key, value in batch.items()}
-                rows.append(self.pool(self(view), view))  # [batch, D]
-        vectors = torch.cat(rows)  # [N, D]
-        return nn.functional.normalize(vectors, dim=-1) if normalize else vectors
+        places, to = range(len(pairs)), self.device
+        batches = (pairs.batch(places[i : i + batch_size]) for i in places[::batch_size])
+        views = ({key: value.to(to) for key, value in batch.items()} for batch in batches)
+        return self.vectors(views, normalize)

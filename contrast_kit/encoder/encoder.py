@@ -3,9 +3,10 @@
 Letters in shape comments: B examples, T tokens, D width, V vocabulary, M masked positions, N texts.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +15,7 @@ from transformers import PreTrainedTokenizerBase
 from contrast_kit import fast
 from contrast_kit._util import choose
 from contrast_kit.encoder import folders, word_head
-from contrast_kit.encoder.build import Shapes, checked_model, text_model
+from contrast_kit.encoder.build import check_tokenizer, checked_model, text_model
 
 View = dict[str, Tensor]
 """A batch-like dict of tensors, each with the examples first, so that a view can be cut into chunks by slicing."""
@@ -24,16 +25,14 @@ class Positions:
     """The M chosen positions of a view: how to take their rows."""
 
     def __init__(self, where: Tensor) -> None:
-        self.where = where  # [B, T] bool
         self.index = where.flatten().nonzero().squeeze(1)  # [M]; this waits for a GPU, once
 
     def rows(self, x: Tensor) -> Tensor:
         """[B, T, …] → [M, …]."""
         return x.flatten(0, 1).index_select(0, self.index)
 
-    def labels(self, ids: Tensor) -> Tensor:
-        """Of ids [B, T] those that a loss asks for, [M]."""
-        return self.rows(ids)
+    labels = rows
+    """Of ids [B, T] those that a loss asks for, [M]: here those of all rows."""
 
 
 class Padded:
@@ -53,11 +52,10 @@ class Padded:
 
 
 @contextmanager
-def evaluating(*modules: nn.Module) -> Iterator[None]:
+def evaluating(module: nn.Module) -> Iterator[None]:
     """Inside, everything is in evaluation mode; afterwards each part is in the mode it had, even where parts differ."""
-    modes = [(part, part.training) for module in modules for part in module.modules()]
-    for module in modules:
-        module.eval()
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
     try:
         yield
     finally:
@@ -65,18 +63,18 @@ def evaluating(*modules: nn.Module) -> Iterator[None]:
             part.training = mode
 
 
-class BaseEncoder(Shapes, nn.Module):
+class BaseEncoder(nn.Module):
     """What the encoders of texts and of pairs have in common: a model, a tokenizer, pooling and word scores.
 
     `pretrained` is True for a loaded checkpoint. `strategy` says how hidden states are computed and positions chosen:
     `Padded`, or one of `fast` (`ck.faster`).
     """
 
+    new_model: Any
+    """Makes a model of a named shape: `build.text_model` or `build.pair_model`."""
+
     def __init__(
-        self,
-        model: nn.Module,
-        tokenizer: PreTrainedTokenizerBase,
-        pooling: str = "first",
+        self, model: nn.Module, tokenizer: PreTrainedTokenizerBase, pooling: str = "first"
     ):
         super().__init__()
         choose(folders.POOLINGS, pooling, "pooling")
@@ -84,9 +82,48 @@ class BaseEncoder(Shapes, nn.Module):
         self.tokenizer, self.pooling = tokenizer, pooling
         self.head = word_head.modules(model)  # in a plain list: they are parts of the model
         self.projection, self.strategy = True, Padded()
-        self.pretrained = any(
-            getattr(p, "_is_hf_initialized", False) for p in model.parameters()
-        )  # loaded, not drawn
+        loaded = [getattr(p, "_is_hf_initialized", False) for p in model.parameters()]
+        self.pretrained = any(loaded)  # not drawn
+
+    @classmethod
+    def tiny(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
+        """2 layers × 128, 2 heads (pairs: 1 language, 1 vision and 2 cross layers × 96, 4 heads): for a laptop."""
+        return cls.build("tiny", tokenizer, **options)
+
+    @classmethod
+    def small(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
+        """6 layers × 256, 4 heads, FFN 1024 (CAPT Table 4; pairs: 3 language, 2 vision and 2 cross layers × 256)."""
+        return cls.build("small", tokenizer, **options)
+
+    @classmethod
+    def build(
+        cls,
+        shape: str,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        seed: int = 0,
+        pooling: str = "first",
+        **options: Any,
+    ) -> Self:
+        """A randomly initialised encoder of a named shape, for the vocabulary of `tokenizer`.
+
+        Args:
+            shape: a key of `SHAPES`, or, for pairs, of `PAIR_SHAPES`.
+            tokenizer: decides the size of the embedding table.
+            seed: of the initial weights; the caller's random state is left as it was.
+            pooling: `"first"` or `"mean"`.
+            options: those of `text_model` (or `pair_model`), and single changes to the shape, for example
+                `num_hidden_layers=4`.
+
+        Raises:
+            ValueError: an unknown shape, or a tokenizer without a mask or a padding token. TypeError: no such option.
+        """
+        check_tokenizer(tokenizer)
+        # Weights are drawn on the CPU: no other stream is touched.
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(int(seed))
+            model = cls.new_model(shape, tokenizer, **options)
+        return cls(model, tokenizer, pooling)
 
     @property
     def width(self) -> int:
@@ -96,10 +133,7 @@ class BaseEncoder(Shapes, nn.Module):
     @property
     def vocabulary(self) -> dict[str, int]:
         """What the functions of `masking` need to know of the vocabulary: `mask_id` and `vocab_size`."""
-        return {
-            "mask_id": self.tokenizer.mask_token_id,
-            "vocab_size": len(self.tokenizer),
-        }
+        return dict(mask_id=self.tokenizer.mask_token_id, vocab_size=len(self.tokenizer))
 
     @property
     def device(self) -> torch.device:
@@ -118,13 +152,10 @@ class BaseEncoder(Shapes, nn.Module):
 
         Give it `hidden[selected]`: with 30,000 words, the head at every position costs more than a small Transformer.
         """
-        head = self.head
-        if not self.projection:
-            head = [self.model.get_output_embeddings()]
         rows = hidden
         if torch.is_autocast_enabled(hidden.device.type):
             rows = fast.filled_up(hidden)
-        for module in head:
+        for module in self.head:
             rows = module(rows)
         return rows[: len(hidden)]
 
@@ -133,13 +164,20 @@ class BaseEncoder(Shapes, nn.Module):
 
         Too many to hold, they are `fast.WordScores` in place of a tensor: the losses then make them block after block.
         """
+        *projection, words = self.head
         many = len(states) * self.model.config.vocab_size > 2 * fast.scores_at_once(states.device)
-        if many or self.strategy.fixed_shapes:
-            last = word_head.last_layer(self.model, states, self.projection)
-            if last is not None:
-                states, linear = last
-                return fast.WordScores(states, linear.weight, linear.bias)
+        if (many or self.strategy.fixed_shapes) and isinstance(words, nn.Linear):
+            for module in projection:
+                states = module(states)
+            return fast.WordScores(states, words.weight, words.bias)
         return self.mlm_logits(states)
+
+    @torch.no_grad()
+    def vectors(self, views: Iterable[View], normalize: bool = False) -> Tensor:
+        """Sequence vectors [N, D] of the examples of several views, in evaluation mode; of length 1 if `normalize`."""
+        with evaluating(self):
+            vectors = torch.cat([self.pool(self(view), view) for view in views])
+        return nn.functional.normalize(vectors, dim=-1) if normalize else vectors
 
 
 class Encoder(BaseEncoder):
@@ -168,28 +206,20 @@ class Encoder(BaseEncoder):
     """
 
     new_model = staticmethod(text_model)
-
-    def __init__(
-        self,
-        model: nn.Module,
-        tokenizer: PreTrainedTokenizerBase,
-        pooling: str = "first",
-    ):
-        super().__init__(model, tokenizer, pooling)
-        self.normalizes = False
+    normalizes = False
 
     @classmethod
-    def base(cls, tokenizer: PreTrainedTokenizerBase, **options) -> "Encoder":
+    def base(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
         """12 layers × 768, 12 heads, FFN 3072 (RoBERTa-base). Options as in `build`."""
         return cls.build("base", tokenizer, **options)
 
     @classmethod
-    def large(cls, tokenizer: PreTrainedTokenizerBase, **options) -> "Encoder":
+    def large(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
         """24 layers × 1024, 16 heads, FFN 4096 (RoBERTa-large). Options as in `build`."""
         return cls.build("large", tokenizer, **options)
 
     @classmethod
-    def from_pretrained(cls, name: str | Path, pooling: str | None = None) -> "Encoder":
+    def from_pretrained(cls, name: str | Path, pooling: str | None = None) -> Self:
         """Open a checkpoint: a folder that `save_pretrained` wrote, any BERT- or RoBERTa-like folder, or a hub name.
 
         Args:
@@ -211,46 +241,48 @@ class Encoder(BaseEncoder):
         """
         name = folders.located(name)
         model, tokenizer = folders.read(name)
-        sentence = folders.sentence_settings(name, tokenizer, pooling)
-        encoder = cls(model, tokenizer, pooling or sentence.pooling)
-        word_head.check(model, encoder.view_of([tokenizer.mask_token]))
-        encoder.pretrained, encoder.normalizes = True, sentence.normalizes
-        return encoder.eval()  # as transformers opens a model; `fit` trains it with dropout
+        pooling, normalizes = folders.sentence_settings(name, tokenizer, pooling)
+        # In evaluation mode, as transformers opens a model; `fit` trains it with dropout.
+        encoder = cls(model, tokenizer, pooling).eval()
+        encoder.normalizes = normalizes
+        word_head.check(encoder)
+        return encoder
 
     def save_pretrained(self, folder: str | Path) -> Path:
         """Write one folder that transformers and sentence-transformers open offline and read alike; returns it."""
-        folder = Path(folder).expanduser()
         if not self.projection:
             word_head.make_transparent(self.model)
-        folders.write(folder, self.model, self.tokenizer)
+        folder = folders.write(folder, self.model, self.tokenizer)
         folders.write_for_sentences(folder, self)
         return folder
 
     @property
     def max_length(self) -> int:
         """The longest input in tokens, special tokens included: what the model's positions and the tokenizer allow."""
-        positions = self.model.config.max_position_embeddings
+        length = self.model.config.max_position_embeddings
         embeddings = getattr(self.model.base_model, "embeddings", None)
         offset = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
         if offset is not None:
-            positions -= offset + 1
-        return min(positions, self.tokenizer.model_max_length)
+            length -= offset + 1
+        return min(length, self.tokenizer.model_max_length)
 
     def forward(self, view: View) -> Tensor:
         """Last hidden states [B, T, D] of a view with `input_ids` and `attention_mask`, both [B, T].
 
         `token_type_ids` are read too, if the model knows types.
         """
-        inputs = {key: view[key] for key in ("input_ids", "attention_mask")}
+        keys = ["input_ids", "attention_mask"]
         if "token_type_ids" in view and getattr(self.model.config, "type_vocab_size", 1) > 1:
-            inputs["token_type_ids"] = view["token_type_ids"]
-        return self.strategy.hidden_states(self.model, inputs)  # [B, T, D]
+            keys.append("token_type_ids")
+        return self.strategy.hidden_states(self.model, {key: view[key] for key in keys})
 
     def use_packing(self, on: bool = True) -> None:
         """From here on compute nothing on padding: the same states, faster where texts differ in length."""
-        self.strategy = (
-            fast.Packed(self.model, Padded()) if on else fast.unpacked(self.model, Padded())
-        )
+        self.strategy = Padded()
+        if on:
+            self.strategy = fast.Packed(self.model, self.strategy)
+        else:
+            fast.unpack(self.model)
 
     def use_plain_head(self, bias: bool = False) -> None:
         """From here on word scores are h · x, without projection (COCO-LM, appendix D) and, unless asked for, bias.
@@ -258,7 +290,7 @@ class Encoder(BaseEncoder):
         ValueError: a head that a folder cannot omit.
         """
         word_head.projection(self.model)
-        self.projection = False
+        self.projection, self.head = False, [self.model.get_output_embeddings()]
         if not bias:
             word_head.remove_bias(self.model)
 
@@ -271,7 +303,6 @@ class Encoder(BaseEncoder):
         options = dict(padding=True, padding_side="right", truncation=True, return_tensors="pt")
         return self.tokenizer(list(texts), max_length=limit, **options).to(self.device)
 
-    @torch.no_grad()
     def encode(
         self,
         texts: str | list,
@@ -288,22 +319,8 @@ class Encoder(BaseEncoder):
             normalize: divide each vector by its length, as the contrastive losses do.
         """
         texts = [texts] if isinstance(texts, str) else list(texts)
-        order = longest_first(texts)
-        rows = []
-        with evaluating(self):
-            for start in range(0, len(order), batch_size):
-                view = self.view_of(
-                    [texts[i] for i in order[start : start + batch_size]],
-                    max_length,
-                )
-                rows.append(self.pool(self(view), view))  # [batch, D]
-        vectors = torch.cat(rows)[
-            torch.tensor(order, device=self.device).argsort()
-        ]  # [N, D], in the texts' order
-        return nn.functional.normalize(vectors, dim=-1) if normalize else vectors
-
-
-def longest_first(texts: list) -> list[int]:
-    """The indices of texts, or pairs of them, ordered so that texts of about the same length stand together."""
-    sizes = [len(text) if isinstance(text, str) else sum(map(len, text)) for text in texts]
-    return sorted(range(len(texts)), key=lambda i: -sizes[i])
+        order = sorted(range(len(texts)), key=lambda i: len("".join(texts[i])), reverse=True)
+        batches = (order[start : start + batch_size] for start in range(0, len(order), batch_size))
+        views = (self.view_of([texts[i] for i in batch], max_length) for batch in batches)
+        vectors = self.vectors(views, normalize)
+        return vectors[torch.tensor(order, device=vectors.device).argsort()]

@@ -1,12 +1,14 @@
 """Folders that hold a model, written and opened so that transformers and sentence-transformers read them alike."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
+from tokenizers import normalizers
 from torch import nn
 from transformers import (
     AutoModelForMaskedLM,
@@ -15,13 +17,10 @@ from transformers import (
 )
 from transformers.utils import cached_file, logging
 
-from contrast_kit._util import meant, shipped, warn
+from contrast_kit._util import shipped, warn
 
-# Our pooling: sentence-transformers' word for it, and the key in the files that its versions up to 5 wrote.
-POOLINGS = {
-    "first": ("cls", "pooling_mode_cls_token"),
-    "mean": ("mean", "pooling_mode_mean_tokens"),
-}
+POOLINGS = {"first": "cls", "mean": "mean"}
+"""Our pooling, and sentence-transformers' word for it."""
 NO_SHAPE = (
     "transformers_version",
     "architectures",
@@ -30,6 +29,7 @@ NO_SHAPE = (
     "taught_without_words",
 )
 """Entries of a configuration that no vector depends on, and that change when a model is saved or opened."""
+QUIETLY = ("_raise_exceptions_for_missing_entries", "_raise_exceptions_for_connection_errors")
 COPY_HEAD = "copy_head.safetensors"  # what ELECTRA and COCO-LM write beside their encoder
 
 
@@ -40,17 +40,12 @@ def located(name: str | Path) -> str | Path:
         >>> located("roberta-base"), Path(located("kit/books-mlm")).name
         ('roberta-base', 'books-mlm')
     """
-    if Path(name).expanduser().is_dir():
-        return Path(name).expanduser()
-    if not str(name).startswith("kit/"):
-        return name
-    ours = {
-        f"kit/{file.parent.name}": file.parent
-        for file in sorted(shipped("checkpoints").glob("*/config.json"))
-    }
-    if str(name) not in ours:
-        raise FileNotFoundError(f"The kit ships no encoder {str(name)!r}; {meant(name, ours)}")
-    return ours[str(name)]
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return folder
+    if str(name).startswith("kit/"):
+        return shipped("checkpoints") / folder.name
+    return name
 
 
 def read(
@@ -64,9 +59,8 @@ def read(
     FileNotFoundError says what to do where there is neither such a folder nor a hub in reach; ValueError where weights
     of the body are missing, which would be random.
     """
-    options = dict(
-        dtype=torch.float32, trust_remote_code=False, output_loading_info=True
-    )  # else the file's own dtype
+    # Without a dtype it would be the file's own.
+    options = dict(dtype=torch.float32, output_loading_info=True)
     with without_bars(), torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(0)  # for what is missing: the same at each opening
         try:
@@ -93,135 +87,92 @@ def read(
     return model, tokenizer
 
 
-def write(folder: Path, model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> None:
-    """Write a model and its tokenizer into a folder, which is made."""
+def write(folder: str | Path, model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> Path:
+    """Write a model and its tokenizer into a folder, which is made; returns it."""
+    folder = Path(folder).expanduser()
     folder.mkdir(parents=True, exist_ok=True)
     with without_bars():
         model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    return folder
 
 
 def write_for_sentences(folder: Path, encoder: Any) -> None:
     """Write the files that tell sentence-transformers an encoder's pooling, and whether it divides by the length."""
     (folder / COPY_HEAD).unlink(missing_ok=True)  # of an encoder that was there before
-    kinds = {"": "Transformer", "1_Pooling": "Pooling"}
+    paths = {"Transformer": "", "Pooling": "1_Pooling"}
     if encoder.normalizes:
-        kinds["2_Normalize"] = "Normalize"
+        paths["Normalize"] = "2_Normalize"
     modules = []
-    for i, (path, kind) in enumerate(kinds.items()):
+    for i, (kind, path) in enumerate(paths.items()):
         (folder / path).mkdir(exist_ok=True)
-        modules.append(
-            {
-                "idx": i,
-                "name": str(i),
-                "path": path,
-                "type": f"sentence_transformers.models.{kind}",
-            }
-        )
-    pooling = {key: encoder.pooling == ours for ours, (_, key) in POOLINGS.items()}
-    limits = {
-        "max_seq_length": encoder.max_length,
-        "do_lower_case": getattr(encoder.tokenizer, "small_letters", False),
-    }
+        kind = f"sentence_transformers.models.{kind}"
+        modules.append(dict(idx=i, name=str(i), path=path, type=kind))
+    pooling = dict(word_embedding_dimension=encoder.width, pooling_mode=POOLINGS[encoder.pooling])
+    limits = dict(max_seq_length=encoder.max_length)
     (folder / "modules.json").write_text(json.dumps(modules, indent=2))
-    (folder / "1_Pooling" / "config.json").write_text(
-        json.dumps({"word_embedding_dimension": encoder.width} | pooling)
-    )
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
     (folder / "sentence_bert_config.json").write_text(json.dumps(limits))
 
 
-class SentenceSettings(NamedTuple):
-    """What a folder of sentence-transformers does with the states of a Transformer."""
-
-    pooling: str
-    normalizes: bool
-
-
 def sentence_settings(
-    folder: str | Path,
-    tokenizer: PreTrainedTokenizerBase,
-    pooling: str | None = None,
-) -> SentenceSettings:
-    """Read them, and give the tokenizer the limit and the small letters that the folder names.
+    folder: str | Path, tokenizer: PreTrainedTokenizerBase, pooling: str | None = None
+) -> tuple[str, bool]:
+    """What a folder of sentence-transformers does with the states: our word for its pooling ("first" where it names
+    none), and whether it divides by the length. The tokenizer gets the limit and the small letters of the folder.
 
     ValueError for a pooling that is not ours (the maximum, say) or another module behind it, such as a `Dense` layer,
     unless the caller chose a `pooling` to take instead. Warns of a prompt that the folder puts before each text.
     """
-    modules = beside(folder, "modules.json") or []
-    limits = beside(folder, "sentence_bert_config.json")
-    if limits is None:  # sentence_roberta_config.json and the like, of old versions
-        old = [beside(folder, file.name) for file in Path(folder).glob("sentence_*_config.json")]
-        limits = old[0] if old else {}
+    # sentence_roberta_config.json and the like, of old versions
+    names = sorted(file.name for file in Path(folder).glob("sentence_*_config.json"))
+    limits = beside(folder, (names or ["sentence_bert_config.json"])[0]) or {}
     if limits.get("max_seq_length"):
         tokenizer.model_max_length = min(limits["max_seq_length"], tokenizer.model_max_length)
     if limits.get("do_lower_case"):
-        small_letters(tokenizer)
+        whole = tokenizer.backend_tokenizer
+        steps = filter(None, [normalizers.Lowercase(), whole.normalizer])
+        whole.normalizer = normalizers.Sequence(list(steps))
     prompts = beside(folder, "config_sentence_transformers.json") or {}
     prompt = prompts.get("prompts", {}).get(prompts.get("default_prompt_name"))
     if prompt:
         warn(
             f"{folder} puts {prompt!r} before each text, and this kit does not: write it into your texts."
         )
-    kinds = [module["type"].rsplit(".", 1)[-1] for module in modules]
-    others = [kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")]
-    if others and pooling is None:
-        raise ValueError(
-            f"{folder} has a module {others[0]} behind its pooling, which is not applied here: say "
-            "from_pretrained(…, pooling='mean') to take the Transformer without it."
-        )
-    path = next(
-        (module["path"] for module in modules if module["type"].endswith(".Pooling")),
-        "1_Pooling",
-    )
-    return SentenceSettings(
-        pooling or _pooling(folder, beside(folder, f"{path}/config.json")),
-        "Normalize" in kinds,
-    )
+    modules = beside(folder, "modules.json") or []
+    paths = {module["type"].rsplit(".", 1)[-1]: module["path"] for module in modules}
+    if pooling is None:
+        config = beside(folder, f"{paths.get('Pooling', '1_Pooling')}/config.json")
+        modes = [*pooling_modes(config), *(paths.keys() - {"Transformer", "Pooling", "Normalize"})]
+        ours = [name for name, theirs in POOLINGS.items() if [theirs] == modes]
+        if not ours:
+            raise ValueError(
+                f"{folder} makes its vectors by {' and '.join(modes) or 'no pooling'}, which is not applied here: say "
+                "from_pretrained(…, pooling='mean') to take the Transformer with that pooling alone."
+            )
+        pooling = ours[0]
+    return pooling, "Normalize" in paths
 
 
-def _pooling(folder: str | Path, config: dict[str, Any] | None) -> str:
-    """Our word for the pooling that a folder's file names; "first" where there is no such file."""
+def pooling_modes(config: dict[str, Any] | None) -> list[str]:
+    """The poolings that a folder's file names: in one entry, or, up to version 5, in an entry for each.
+
+    >>> pooling_modes({"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True})
+    ['mean']
+    """
     if config is None:
-        return "first"
-    modes = config.get("pooling_mode") or [
-        key for key, on in config.items() if key.startswith("pooling_mode") and on
-    ]
-    if isinstance(modes, str):
-        modes = [modes]
-    for ours, theirs in POOLINGS.items():
-        if len(modes) == 1 and modes[0] in theirs:
-            return ours
-    raise ValueError(
-        f"{folder} pools by {' and '.join(modes) or 'nothing'}, which is none of {', '.join(POOLINGS)}: say which "
-        "of these to take, from_pretrained(…, pooling='mean')."
-    )
-
-
-def small_letters(tokenizer: PreTrainedTokenizerBase) -> None:
-    """Let a fast tokenizer make small letters of a text before anything else; `small_letters` on it then says so."""
-    from tokenizers import normalizers
-
-    whole = tokenizer.backend_tokenizer
-    if "Lowercase()" not in str(whole.normalizer):
-        steps = [normalizers.Lowercase()]
-        if whole.normalizer is not None:
-            steps.append(whole.normalizer)
-        whole.normalizer = normalizers.Sequence(steps)
-    tokenizer.small_letters = True
+        return ["cls"]
+    modes = [key for key, on in config.items() if key.startswith("pooling_mode_") and on]
+    modes = config.get("pooling_mode", modes)
+    return re.findall(r"(?:pooling_mode_)?(\w+?)(?:_tokens?)?\b", str(modes))
 
 
 def beside(name: str | Path, file: str) -> Any:
     """What a JSON file beside a model says, in a folder or on the hub; None where there is no such file."""
-    path = Path(name) / file
-    if not Path(name).is_dir():
-        found = cached_file(
-            str(name),
-            file,
-            _raise_exceptions_for_missing_entries=False,
-            _raise_exceptions_for_connection_errors=False,
-        )
-        path = Path(found or "nowhere")
-    return json.loads(path.read_text("utf-8")) if path.is_file() else None
+    path = cached_file(str(name), file, **dict.fromkeys(QUIETLY, False))
+    if path:
+        return json.loads(Path(path).read_text("utf-8"))
+    return None
 
 
 def architecture(model: nn.Module) -> dict[str, Any]:

@@ -27,10 +27,7 @@ from transformers import (
     MPNetModel,
 )
 from transformers.modeling_outputs import BaseModelOutput
-from transformers.models.mpnet.modeling_mpnet import (
-    MPNetEncoder,
-    MPNetSelfAttention,
-)
+from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention
 
 from contrast_kit import fast
 from contrast_kit.checks import Count, Settings
@@ -47,27 +44,16 @@ class RelativePositions(Settings):
     rule: Literal["t5", "symmetric"] = "t5"
     """How a distance finds its bucket: as T5 prints it, or as COCO-LM's released code does (`bucket`)."""
 
-    def __post_init__(self):
-        super().__post_init__()
-        if self.buckets % 4:
-            raise ValueError(
-                f"buckets must be a multiple of 4 (two sides, half of each exact), not {self.buckets}."
-            )
-        least = self.buckets // 4 + 2  # or the logarithm that `bucket` divides by is 0 or less
-        if self.max_distance < least:
-            raise ValueError(f"max_distance must be at least {least} for {self.buckets} buckets.")
-
     @classmethod
     def of(cls, config: Any) -> "RelativePositions":
         """What a transformers config says. A plain MPNet has 32 buckets up to 128, whatever its config holds."""
         if not isinstance(config, RelativeConfig):
             return cls()
-        names = (
-            "relative_attention_num_buckets",
-            "relative_attention_max_distance",
-            "relative_attention_rule",
+        return cls(
+            config.relative_attention_num_buckets,
+            config.relative_attention_max_distance,
+            config.relative_attention_rule,
         )
-        return cls(*(getattr(config, name) for name in names))
 
 
 class RelativeConfig(MPNetConfig):
@@ -102,138 +88,103 @@ def bucket(distance: Tensor, positions: RelativePositions) -> Tensor:
     """
     half = positions.buckets // 2
     exact = half // 2
+    last, whole, rest = positions.max_distance, torch.floor, half - exact
+    if positions.rule == "symmetric":
+        last, whole, rest = positions.max_distance - 1, torch.ceil, half - 1 - exact
     n = distance.abs()
-    log = torch.log(n.clamp(min=1).float() / exact)
+    share = torch.log(n.clamp(min=1).float() / exact) / math.log(last / exact)
+    wide = exact + whole(share * rest).long()
+    row = torch.where(n < exact, n, wide.clamp(max=half - 1))
     if positions.rule == "t5":
-        wide = exact + (log / math.log(positions.max_distance / exact) * (half - exact)).long()
-        return torch.where(n < exact, n, wide.clamp(max=half - 1)) + (distance > 0) * half
-    wide = (
-        exact
-        + (log / math.log((positions.max_distance - 1) / exact) * (half - 1 - exact)).ceil().long()
-    )
-    return torch.where(n < exact, n, wide.clamp(max=half - 1)) * distance.sign() + half - 1
+        return row + (distance > 0) * half
+    return row * distance.sign() + half - 1
 
 
 def bias(table: nn.Embedding, length: int, positions: RelativePositions) -> Tensor:
     """b[bucket(j − i), head] for all i, j < `length`: [H, T, T], a sliding window over 2T − 1 rows of the table."""
     distances = torch.arange(1 - length, length, device=table.weight.device)  # [2T-1]
     line = table(bucket(distances, positions)).T  # [2T-1, H] → [H, 2T-1]
-    return line.unfold(1, length, 1).flip(
-        1
-    )  # [H, T, T]: row i is the window that begins at distance −i
+    # [H, T, T]: row i is the window that begins at distance −i
+    return line.unfold(1, length, 1).flip(1)
 
 
 class RelativeEncoder(MPNetEncoder):
     """MPNet's stack of layers; bias and padding mask become one tensor, made once for all layers."""
 
-    def compute_position_bias(self, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return bias(
-            self.relative_attention_bias,
-            x.shape[1],
-            RelativePositions.of(self.config),
-        ).unsqueeze(0)
+    def compute_position_bias(self, x: Tensor, *args: Any) -> None:
+        """Nothing: `forward` has added it to the mask."""
 
     def forward(
-        self,
-        hidden_states: Tensor,
-        attention_mask: Tensor | None = None,
-        output_attentions: bool = False,
-        output_hidden_states: bool = False,
-        return_dict: bool = False,
-        layout: Any = None,
-        **kwargs: Any,
+        self, hidden_states: Tensor, attention_mask: Any = None, layout: Any = None, **options: Any
     ) -> BaseModelOutput | tuple:
+        length = hidden_states.shape[1]
         if layout is not None:  # a packed batch (`fast.packed`)
-            longest = hidden_states.new_empty(1, layout.lengths[-1], 0)  # only its length is read
-            scores = self.compute_position_bias(longest)[0]  # [H, T, T]
-            for layer in self.layer:
-                hidden_states = layer(hidden_states, layout, scores)[0]  # [1, R, D]
-            return BaseModelOutput(last_hidden_state=hidden_states)
-        scores = self.compute_position_bias(hidden_states)  # [1, H, T, T]
-        if attention_mask is not None:
+            length = layout.lengths[-1]
+        positions = RelativePositions.of(self.config)
+        scores = bias(self.relative_attention_bias, length, positions)  # [H, T, T]
+        if layout is not None:
+            scores = scores, layout
+        elif attention_mask is not None:
             scores = scores + attention_mask  # [B, H, T, T]
-        states, attentions = (hidden_states,), ()
-        for layer in self.layer:
-            hidden_states, *weights = layer(
-                hidden_states, None, scores, output_attentions=output_attentions
-            )
-            states, attentions = (*states, hidden_states), (*attentions, *weights)
-        states = states if output_hidden_states else None
-        attentions = attentions if output_attentions else None
-        if not return_dict:
-            return tuple(
-                value for value in (hidden_states, states, attentions) if value is not None
-            )
-        return BaseModelOutput(
-            last_hidden_state=hidden_states,
-            hidden_states=states,
-            attentions=attentions,
-        )
+        return super().forward(hidden_states, scores, **options)
 
 
 class RelativeAttention(MPNetSelfAttention):
-    """MPNet's self-attention by torch's fused kernel, which takes the bias as an additive mask."""
+    """MPNet's self-attention by torch's fused kernel.
+
+    `attention_mask` is the bias of relative positions [H, T, T] plus the padding mask, [B, H, T, T]; or, of a packed
+    batch, the bias and the layout.
+    """
 
     def forward(
         self,
         hidden_states: Tensor,
-        attention_mask: Tensor | None = None,
-        position_bias: Tensor | None = None,
+        attention_mask: Any = None,
+        position_bias: None = None,
         output_attentions: bool = False,
         **kwargs: Any,
     ) -> tuple[Tensor, ...]:
         if output_attentions:  # the fused kernel never has them
-            return super().forward(
-                hidden_states, attention_mask, position_bias, output_attentions=True
-            )
-        split = (
-            *hidden_states.shape[:-1],
-            self.num_attention_heads,
-            self.attention_head_size,
-        )  # B, T, H, D/H
-        q, k, v = (project(hidden_states).view(split) for project in (self.q, self.k, self.v))
+            return super().forward(hidden_states, attention_mask, output_attentions=True)
+        split = (*hidden_states.shape[:-1], -1, self.attention_head_size)
+        q, k, v = (part(hidden_states).view(split) for part in (self.q, self.k, self.v))
         dropout = self.dropout.p if self.training else 0.0
-        if attention_mask is not None:  # the layout of a packed batch
-            mixed = fast.attend(
-                q[0], k[0], v[0], attention_mask, dropout, bias=position_bias
-            )  # [R, H, D/H]
+        if isinstance(attention_mask, tuple):
+            scores, layout = attention_mask
+            mixed = fast.attend(q[0], k[0], v[0], layout, dropout, bias=scores)  # [R, H, D/H]
             return (self.o(mixed.flatten(1).unsqueeze(0)),)  # [1, R, D]
-        q, k, v = (x.transpose(1, 2) for x in (q, k, v))  # [B, H, T, D/H]
-        mixed = nn.functional.scaled_dot_product_attention(
-            q, k, v, position_bias.to(q.dtype), dropout
-        )
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))  # [B, T, H, D/H] → [B, H, T, D/H]
+        mask = attention_mask.to(q.dtype)
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, mask, dropout)
         return (self.o(mixed.transpose(1, 2).flatten(2)),)  # [B, H, T, D/H] → [B, T, D]
 
 
 def speed_up(model: nn.Module) -> nn.Module:
     """Let an MPNet compute its attention by the fused kernel, in place. Weights and their names stay."""
     encoder = model.base_model.encoder
-    encoder.__class__ = (
-        RelativeEncoder  # the same modules, another forward: nothing to copy, nothing to rename
-    )
+    # The same modules, another forward: nothing to copy, nothing to rename.
+    encoder.__class__ = RelativeEncoder
     for layer in encoder.layer:
         layer.attention.attn.__class__ = RelativeAttention
     return model
 
 
-class RelativeModel(MPNetModel):
+class Quick:
+    """A model whose attention is quick from the start."""
+
+    config_class = RelativeConfig
+
+    def __init__(self, *args: Any, **options: Any):
+        super().__init__(*args, **options)
+        speed_up(self)
+
+
+class RelativeModel(Quick, MPNetModel):
     """What `AutoModel` opens for a `RelativeConfig`."""
 
-    config_class = RelativeConfig
 
-    def __init__(self, config: RelativeConfig, add_pooling_layer: bool = True):
-        super().__init__(config, add_pooling_layer)
-        speed_up(self)
-
-
-class RelativeForMaskedLM(MPNetForMaskedLM):
+class RelativeForMaskedLM(Quick, MPNetForMaskedLM):
     """What `AutoModelForMaskedLM` opens for a `RelativeConfig`."""
-
-    config_class = RelativeConfig
-
-    def __init__(self, config: RelativeConfig):
-        super().__init__(config)
-        speed_up(self)
 
 
 AutoConfig.register(RelativeConfig.model_type, RelativeConfig)
@@ -242,11 +193,7 @@ AutoModelForMaskedLM.register(RelativeConfig, RelativeForMaskedLM)
 
 
 def masked_lm(
-    positions: RelativePositions,
-    *,
-    max_length: int,
-    pad_token_id: int,
-    **shape: Any,
+    positions: RelativePositions, *, max_length: int, pad_token_id: int, **shape: Any
 ) -> nn.Module:
     """A randomly initialised masked-LM model with relative positions, for inputs of up to `max_length` tokens.
 
@@ -256,16 +203,16 @@ def masked_lm(
     vocabularies of `train_tokenizer` id 1 is [UNK]: an unknown word then has no absolute position of its own. That
     stays, because a saved folder must give the same vectors everywhere; but the *word vector* of id 1 is trained.
     """
-    # MPNet counts positions from 2.
-    sizes = dict(
-        max_position_embeddings=max_length + 2,
+    shape |= dict(
+        max_position_embeddings=max_length + 2,  # MPNet counts positions from 2
         relative_attention_num_buckets=int(positions.buckets),
+        pad_token_id=pad_token_id,
     )
-    fields = dict(**shape, **sizes, pad_token_id=pad_token_id)
     if positions == RelativePositions():
-        return MPNetForMaskedLM(MPNetConfig(**fields))
-    more = dict(
+        return MPNetForMaskedLM(MPNetConfig(**shape))
+    config = RelativeConfig(
+        **shape,
         relative_attention_max_distance=int(positions.max_distance),
         relative_attention_rule=positions.rule,
     )
-    return RelativeForMaskedLM(RelativeConfig(**fields, **more))
+    return RelativeForMaskedLM(config)

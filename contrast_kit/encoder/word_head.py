@@ -8,31 +8,33 @@ Letters: M positions, T tokens, D width, V vocabulary.
 """
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 # DistilBERT's head, in the order of use; the model lists its modules in another order.
-DISTILBERT = (
-    "vocab_transform",
-    "activation",
-    "vocab_layer_norm",
-    "vocab_projector",
-)
-# Model types whose head is one module: dense, gelu, LayerNorm, then the linear layer over words.
+DISTILBERT = ("vocab_transform", "activation", "vocab_layer_norm", "vocab_projector")
+BERT_LIKE = ("bert", "ernie")
 ROBERTA_LIKE = (
-    "roberta",
-    "xlm-roberta",
-    "camembert",
-    "mpnet",
-    "contrast_kit_relative",
-)
+    "roberta", "xlm-roberta", "camembert", "data2vec-text", "mpnet", "contrast_kit_relative",
+)  # fmt: skip
 _LINEAR = 6.0  # above this, gelu(x) = x Φ(x) is x to the last digit of float32
 
 
-def modules(model: nn.Module) -> list[nn.Module]:
-    """The head, module after module: what a `…ForMaskedLM` has besides its base model."""
+def modules(model: nn.Module) -> list[Callable[[Tensor], Tensor]]:
+    """The head, module after module: what a `…ForMaskedLM` has besides its base model.
+
+    The last is the linear layer over the words, or, in models that are not known here, the head as a whole.
+    """
     kind = model.config.model_type
+    if kind in ROBERTA_LIKE:
+        head = model.lm_head
+        return [head.dense, nn.functional.gelu, head.layer_norm, head.decoder]
+    if kind in BERT_LIKE:
+        head = model.cls.predictions.transform
+        return [head.dense, head.transform_act_fn, head.LayerNorm, model.cls.predictions.decoder]
     if kind == "distilbert":
         return [getattr(model, name) for name in DISTILBERT]
     if kind == "lxmert":
@@ -42,38 +44,14 @@ def modules(model: nn.Module) -> list[nn.Module]:
     return [module for name, module in model.named_children() if name != model.base_model_prefix]
 
 
-def last_layer(
-    model: nn.Module, hidden: Tensor, projection: bool = True
-) -> tuple[Tensor, nn.Linear] | None:
-    """What the head's last layer reads, [M, D] → [M, D], and that layer, [M, D] → [M, V]. None for an unknown head."""
-    kind, parts, words = (
-        model.config.model_type,
-        modules(model),
-        model.get_output_embeddings(),
-    )
-    if not projection:
-        return hidden, words
-    if kind in ROBERTA_LIKE:
-        return parts[0].layer_norm(nn.functional.gelu(parts[0].dense(hidden))), words
-    if kind == "bert":
-        return parts[0].predictions.transform(hidden), words
-    if kind not in ("electra", "distilbert"):
-        return None
-    for module in parts[:-1]:
-        hidden = module(hidden)
-    return hidden, words
-
-
-@torch.no_grad()
-def check(model: nn.Module, view: dict[str, Tensor]) -> None:
+def check(encoder: Any) -> None:
     """Raise a ValueError if, for one text, the head taken apart gives other word scores than the whole model."""
-    model.eval()
-    ours = model.base_model(**view).last_hidden_state[0]  # [T, D]
-    for module in modules(model):
-        ours = module(ours)  # in the end [T, V]
-    theirs = model(**view).logits[0]  # [T, V]
+    view = encoder.view_of([encoder.tokenizer.mask_token])
+    with torch.no_grad():
+        ours = encoder.mlm_logits(encoder(view)[0])  # [T, V]
+        theirs = encoder.model(**view).logits[0]  # [T, V]
     if ours.shape != theirs.shape or not torch.allclose(ours, theirs, rtol=1e-3, atol=1e-3):
-        kind = type(model).__name__
+        kind = type(encoder.model).__name__
         raise ValueError(
             f"{kind} makes its word scores in a way not known here; take a BERT or RoBERTa."
         )
@@ -82,26 +60,15 @@ def check(model: nn.Module, view: dict[str, Tensor]) -> None:
 def projection(model: nn.Module) -> tuple[nn.Linear, nn.LayerNorm, nn.LayerNorm]:
     """The dense map and the LayerNorm of a head that `make_transparent` can change, and the LayerNorm that outputs h.
 
-    ValueError: a model of another shape, which could not be saved with word scores h · x, or whose word vectors have
-    another width than h.
+    ValueError: a model of another kind, which could not be saved with word scores h · x.
     """
-    output, parts = (
-        model.get_output_embeddings(),
-        [part for module in modules(model) for part in module.modules()],
-    )
-    dense = [part for part in parts if isinstance(part, nn.Linear) and part is not output]
-    norms = [part for part in parts if isinstance(part, nn.LayerNorm)]
-    layers = getattr(getattr(model.base_model, "encoder", None), "layer", None)
-    last = getattr(layers[-1].output, "LayerNorm", None) if layers else None
-    square = all(
-        layer.in_features == layer.out_features == model.config.hidden_size for layer in dense
-    )
-    if not len(dense) == len(norms) == 1 or last is None or not square:
+    if model.config.model_type not in (*BERT_LIKE, *ROBERTA_LIKE):
         raise ValueError(
             f"The word scores of a {type(model).__name__} cannot be h · x, which its folder could not say: build the "
             "encoder with Encoder.tiny, small, base or large, or keep the model's own head (lm_projection=True)."
         )
-    return dense[0], norms[0], last
+    dense, _, norm, _ = modules(model)
+    return dense, norm, model.base_model.encoder.layer[-1].output.LayerNorm
 
 
 def remove_bias(model: nn.Module) -> None:

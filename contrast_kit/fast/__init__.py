@@ -70,7 +70,7 @@ _HOMES = {
     "faster": "options",
     "Packed": "packed",
     "attend": "packed",
-    "unpacked": "packed",
+    "unpack": "packed",
     "filled_up": "shapes",
     "quick_mask": "fixed_capacity",
 }

@@ -84,12 +84,11 @@ class Packed:
         )
 
 
-def unpacked(model: nn.Module, padded: Any) -> Any:
-    """The plain strategy, `padded`, with the model's own attention again."""
+def unpack(model: nn.Module) -> None:
+    """Give a model that was packed its own attention again."""
     before = vars(model).pop("attention_when_padded", None)
     if before and model.config._attn_implementation == NAME:
         model.set_attn_implementation(before)
-    return padded
 
 
 class Group:
