@@ -33,7 +33,7 @@ from words_and_pictures import BATCH, answered
 
 import contrast_kit as ck
 from contrast_kit.data.picture_files import easy_vqa, patches, read_pictures
-from contrast_kit.objectives import Answer
+from contrast_kit.vision import Answer
 
 SIDE = 16
 """Pixels across a patch."""

@@ -46,8 +46,8 @@ from contrast_kit.data import scenes
 from contrast_kit.data.scenes.shelf import COLOURS, GOODS, SHELVES
 from contrast_kit.data.toyshop.words import plural
 from contrast_kit.masking.noise import Mask
-from contrast_kit.masking.regions import PICTURE, MaskPair
-from contrast_kit.objectives import LXMERT, Answer, CAPTPairs, TwoPictures
+from contrast_kit.vision import LXMERT, Answer, CAPTPairs, TwoPictures
+from contrast_kit.vision.noise import PICTURE, MaskPair
 
 BATCH, SHARES = 64, (8, 4, 2, 1)
 QUESTIONS = "LXMERT, then questions"

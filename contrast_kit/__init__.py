@@ -23,11 +23,13 @@ if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at firs
         papers,
         plots,
         tasks,
+        vision,
     )
-    from contrast_kit.encoder import CrossModalEncoder, Encoder
+    from contrast_kit.encoder import Encoder
     from contrast_kit.fast import faster
     from contrast_kit.objectives import schedules
     from contrast_kit.training import Plan, Run, Training, fit, plan
+    from contrast_kit.vision import CrossModalEncoder
 
 __version__ = "0.1.0"
 
@@ -53,10 +55,11 @@ __all__ = [
     "schedules",
     "tasks",
     "training",
+    "vision",
 ]
 
 _HOME = {
-    "CrossModalEncoder": "encoder",
+    "CrossModalEncoder": "vision",
     "Encoder": "encoder",
     "Plan": "training",
     "Run": "training",

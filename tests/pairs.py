@@ -57,20 +57,20 @@ def queued(objective):
 
 
 ONE_PICTURE = {
-    "lxmert": lambda e: ck.objectives.LXMERT(e),
-    "lxmert as released": lambda e: ck.objectives.LXMERT(e, regions="lxmert", qa=True),
-    "lxmert matched only": lambda e: ck.objectives.LXMERT(
+    "lxmert": lambda e: ck.vision.LXMERT(e),
+    "lxmert as released": lambda e: ck.vision.LXMERT(e, regions="lxmert", qa=True),
+    "lxmert matched only": lambda e: ck.vision.LXMERT(
         e, recover_mismatched=False, confidence=False
     ),
-    "capt": lambda e: queued(ck.objectives.CAPTPairs(e, queue=7)),
-    "capt with qa": lambda e: ck.objectives.CAPTPairs(
+    "capt": lambda e: queued(ck.vision.CAPTPairs(e, queue=7)),
+    "capt with qa": lambda e: ck.vision.CAPTPairs(
         e, queue=0, qa=True, tau=0.1, ignore_duplicates=False
     ),
-    "capt alone": lambda e: ck.objectives.CAPTPairs(e, queue=0, mlm=False, mismatch=0.0),
-    "answer": lambda e: ck.objectives.Answer(e, answers=len(ANSWERS)),
+    "capt alone": lambda e: ck.vision.CAPTPairs(e, queue=0, mlm=False, mismatch=0.0),
+    "answer": lambda e: ck.vision.Answer(e, answers=len(ANSWERS)),
     "words only": lambda e: ck.objectives.MLM(e, p_m=0.4),
 }
-OBJECTIVES = {**ONE_PICTURE, "two pictures": lambda e: ck.objectives.TwoPictures(e)}
+OBJECTIVES = {**ONE_PICTURE, "two pictures": lambda e: ck.vision.TwoPictures(e)}
 """Every objective of words and pictures, in each form that takes another way through the step."""
 
 

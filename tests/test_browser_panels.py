@@ -43,7 +43,7 @@ PANELS = [
     pictures = ck.data.stack_pictures([{"image_id": s.image_id, "boxes": scenes.boxes(s),
         "regions": torch.randn(len(s.toys), 6, generator=draw)} for s in shelves])
     seeing = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4, max_length=32)
-    answer = ck.objectives.Answer(seeing, answers=3)
+    answer = ck.vision.Answer(seeing, answers=3)
     kinds = sorted(ck.explore.shelf(answer, ["red", "blue", "yes"], pictures, toys={}).sorts)
     shelf = ck.explore.shelf(answer, ["red", "blue", "yes"], pictures, "what colour?", {"top_1": kinds[0]}); shelf
     """,

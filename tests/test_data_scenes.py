@@ -29,7 +29,7 @@ from contrast_kit.data.scenes.draw import (
 from contrast_kit.data.scenes.shelf import GOODS, SHELVES, Toy
 from contrast_kit.data.toyshop.tables import tsv
 from contrast_kit.data.toyshop.world import Stock
-from contrast_kit.masking.regions import mismatched, overlaps
+from contrast_kit.vision.noise import mismatched, overlaps
 
 SHIPPED = Path(__file__).parents[1] / "data" / "scenes"
 SOME = range(4500, 4650)

@@ -38,7 +38,7 @@ def objective():
     encoder = ck.CrossModalEncoder.tiny(
         tokenizer, features=6, objects=4, attributes=4, max_length=32
     )
-    return ck.objectives.Answer(encoder, answers=len(ANSWERS))
+    return ck.vision.Answer(encoder, answers=len(ANSWERS))
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ from typing import Any
 
 from torch import nn
 from transformers import (
-    LxmertConfig,
-    LxmertForPreTraining,
     MPNetConfig,
     PreTrainedTokenizerBase,
     RobertaConfig,
@@ -58,44 +56,6 @@ def text_model(
     places = int(max_length) + tokenizer.pad_token_id + 1  # RoBERTa counts from the padding id on
     config = RobertaConfig(**options, max_position_embeddings=places, type_vocab_size=1)
     return RobertaForMaskedLM(config)
-
-
-def pair_model(
-    shape: str,
-    tokenizer: PreTrainedTokenizerBase,
-    *,
-    features: int = 2048,
-    objects: int = 1600,
-    attributes: int = 400,
-    answers: int = 2,
-    max_length: int = 512,
-    dropout: float = 0.1,
-    **changes: int | float,
-) -> nn.Module:
-    """An LXMERT of a named shape, for a detector's regions.
-
-    Args:
-        features: F, the width of a region's feature. objects, attributes: how many of each the detector names.
-            The defaults of these three are those of LXMERT's detector.
-        answers: A, how many answers pre-training knows, if it asks questions (LXMERT: 9500). `Answer` has its own.
-        max_length: the longest text, in tokens; the tokenizer's limit holds, too.
-        dropout: of hidden states and attention (CAPT: 0.1).
-        changes: single changes to the shape, for example `x_layers=1` or `initializer_range=0.02`.
-    """
-    sizes = choose(PAIR_SHAPES, shape, "shape of a CrossModalEncoder")
-    config = LxmertConfig(
-        **changed(sizes, changes, sizes),
-        vocab_size=len(tokenizer),
-        visual_feat_dim=features,
-        num_object_labels=objects,
-        num_attr_labels=attributes,
-        num_qa_labels=answers,
-        hidden_dropout_prob=float(dropout),
-        attention_probs_dropout_prob=float(dropout),
-        max_position_embeddings=max_length,
-        pad_token_id=tokenizer.pad_token_id,
-    )
-    return LxmertForPreTraining(config)
 
 
 def changed(sizes: dict[str, Any], changes: dict[str, Any], known: dict[str, Any]) -> dict:

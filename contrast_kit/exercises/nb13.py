@@ -91,7 +91,7 @@ def wrong_texts(image_id, true_of):
 )
 def soft_answers(logits, scores):
     """The binary cross-entropy, summed over answers, a mean over questions."""
-    right = ck.losses.soft_answers(logits, scores)
+    right = ck.vision.soft_answers(logits, scores)
     answers = logits.shape[1]
     mistakes = {
         "A mean over answers too: it divides the gradient by A. Sum over the answers, mean over the questions.": (

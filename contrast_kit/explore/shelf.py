@@ -20,7 +20,7 @@ from contrast_kit.explore._panel import (
 if TYPE_CHECKING:
     from contrast_kit.data import Pictures
     from contrast_kit.data.scenes import Scene
-    from contrast_kit.objectives import Answer
+    from contrast_kit.vision import Answer
 
 LEVELS = ("top", "middle", "bottom")
 NOTHING = "–"
@@ -60,7 +60,7 @@ class Shelf(Panel):
         ...       "boxes": scenes.boxes(scenes.scene(n))} for n in scenes.image_ids("test")[:60]])
         >>> tokenizer = ck.data.train_tokenizer(["what colour is the big drum"], vocab_size=60)
         >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
-        >>> objective = ck.objectives.Answer(encoder, answers=2)
+        >>> objective = ck.vision.Answer(encoder, answers=2)
         >>> toy = sorted(ck.explore.shelf(objective, ["red", "blue"], pictures, toys={}).sorts)[0]
         >>> panel = ck.explore.shelf(objective, ["red", "blue"], pictures, toys={"top_1": toy})
         >>> len(panel.scores()), panel.batch()["regions"].shape

@@ -1,7 +1,7 @@
 """Every equation as a pure function: tensors in, a number out.
 
-`contrast` holds the losses between whole texts, `tokens` those at single positions, `regions` those on pictures. All
-are meant to be read beside the papers; `fast` does the same for many vectors and for large vocabularies.
+`contrast` holds the losses between whole texts, `tokens` those at single positions. All are meant to be read beside the
+papers; `fast` does the same for many vectors and for large vocabularies.
 """
 
 from contrast_kit.checks import NotFiniteError, normalise, unchecked
@@ -13,13 +13,6 @@ from contrast_kit.losses.contrast import (
     simsiam,
     sup_con,
 )
-from contrast_kit.losses.regions import (
-    masked_attributes,
-    masked_features,
-    masked_objects,
-    one_answer,
-    soft_answers,
-)
 from contrast_kit.losses.tokens import (
     all_token_lm,
     copy,
@@ -30,19 +23,5 @@ from contrast_kit.losses.tokens import (
 )
 
 __all__ = ["info_nce", "nt_xent", "nt_xent_anchor_gradient", "simsiam", "sup_con"]
-__all__ += [
-    "all_token_lm",
-    "copy",
-    "corrective_lm",
-    "guesses",
-    "mlm",
-    "replaced_token_detection",
-]
-__all__ += [
-    "masked_attributes",
-    "masked_features",
-    "masked_objects",
-    "one_answer",
-    "soft_answers",
-]
+__all__ += ["all_token_lm", "copy", "corrective_lm", "guesses", "mlm", "replaced_token_detection"]
 __all__ += ["NotFiniteError", "cosine_matrix", "normalise", "unchecked"]

@@ -1,10 +1,10 @@
-"""Ids in, ids out: every kind of noise that CMLM, COCO-LM and CAPT put on a text; `regions`: on pictures.
+"""Ids in, ids out: every kind of noise that CMLM, COCO-LM and CAPT put on a text.
 
 Shapes: B examples, T tokens, V vocabulary, M selected positions. Nothing here changes its input or needs a model,
 and every draw comes from the `torch.Generator` that you pass (or from torch's own when you pass none).
 """
 
-from contrast_kit.masking import noise, regions
+from contrast_kit.masking import noise
 from contrast_kit.masking.masks import (
     Masked,
     allowed,
@@ -29,7 +29,6 @@ __all__ = [
     "kinds",
     "masked_view",
     "noise",
-    "regions",
     "replace",
     "shuffle",
     "span_mask",

@@ -1,13 +1,11 @@
 """One paper, one file. An objective is views + local losses + one contrast over the whole batch (`base`)."""
 
-from contrast_kit.objectives.answers import Answer, AnswerConfig, TwoPictures, TwoPicturesConfig
 from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective
 from contrast_kit.objectives.capt import CAPT, CAPTConfig, MemoryQueue
 from contrast_kit.objectives.cmlm import CMLM, CSSL, CMLMConfig, CSSLConfig
 from contrast_kit.objectives.coco_lm import COCOLM, COCOLMConfig
 from contrast_kit.objectives.electra import ELECTRA, AllTokenMLM, AllTokenMLMConfig, ELECTRAConfig
 from contrast_kit.objectives.mlm import MLM, MLMConfig
-from contrast_kit.objectives.pairs import LXMERT, CAPTPairs, CAPTPairsConfig, LXMERTConfig
 from contrast_kit.objectives.prompt import Prompt, PromptConfig
 from contrast_kit.objectives.scl import SCL, FineTune, FineTuneConfig, SCLConfig
 from contrast_kit.objectives.simcse import SimCSE, SimCSEConfig
@@ -27,7 +25,7 @@ __all__ += [
     "Prompt",
     "SimCSE",
 ]
-__all__ += ["LXMERT", "Answer", "CAPTPairs", "Span", "TwoPictures"]
+__all__ += ["Span", "SpanConfig"]
 __all__ += [
     "AllTokenMLMConfig",
     "CAPTConfig",
@@ -37,7 +35,6 @@ __all__ += [
     "ELECTRAConfig",
 ]
 __all__ += ["FineTuneConfig", "MLMConfig", "PromptConfig", "SCLConfig", "SimCSEConfig"]
-__all__ += ["AnswerConfig", "CAPTPairsConfig", "LXMERTConfig", "SpanConfig", "TwoPicturesConfig"]
 
 METHODS: dict[str, type[Objective]] = {
     "mlm": MLM,
@@ -52,4 +49,4 @@ METHODS: dict[str, type[Objective]] = {
     "simcse": SimCSE,
 }
 """Every method by its name on the command line. Left out are `Prompt`, which needs a prompt and label words, `Span`,
-which needs windows of paragraphs, and `LXMERT`, `CAPTPairs`, `Answer` and `TwoPictures`, which need pictures."""
+which needs windows of paragraphs, and the methods of `vision`, which need pictures."""

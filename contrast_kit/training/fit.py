@@ -194,7 +194,8 @@ class _Loop:
             return
         row = {name: float(value) for name, value in parts.items()}
         result.rows.append({"step": result.steps, **row, "seconds": result.seconds})
-        bar.set_postfix_str(describe(parts), refresh=False)
+        shown = {name: f"{row[name]:.3f}" for name in row if name not in ("lr", "grad_norm")}
+        bar.set_postfix(shown, refresh=False)
         if callback is not None:
             with self.own_random_state():  # it may measure, and draw dropout
                 callback(result)

@@ -50,6 +50,27 @@ class Piece:
     seed: int | None = None
     encoded: Encoded | None = None
 
+    def encode(self, objective: Objective, autocast: Autocast, graph: bool = True) -> None:
+        """Make its vectors and local losses."""
+        if self.seed is not None:
+            torch.manual_seed(self.seed)
+        with torch.set_grad_enabled(graph), autocast():
+            self.encoded = objective.encode(self.name, self.view)
+
+    def send_back(self, objective: Objective, counts: dict, leaves: dict) -> dict[str, Tensor]:
+        """Backward from its local losses, and from the gradient that its vectors got as leaves.
+
+        Returns the summed local losses, detached.
+        """
+        vectors, sums = self.encoded
+        loss = objective.total({name: value / counts[name] for name, value in sums.items()})
+        for head, leaf in leaves.items():
+            if leaf.grad is not None:
+                loss = loss + (vectors[head] * leaf.grad[self.rows]).sum()
+        backward(loss)
+        self.encoded = None  # free the graph before the next piece
+        return {name: value.detach() for name, value in sums.items()}
+
 
 def gradient(
     objective: Objective,
@@ -92,24 +113,6 @@ def gradient(
     contrasts: dict[str, Tensor] = {}
     remembered = []
 
-    def encode(piece: Piece, graph: bool) -> None:
-        """Vectors and local losses of a piece."""
-        if piece.seed is not None:
-            torch.manual_seed(piece.seed)
-        with torch.set_grad_enabled(graph), autocast():
-            piece.encoded = objective.encode(piece.name, piece.view)
-
-    def send_back(piece: Piece, leaves: dict[str, Tensor]) -> None:
-        """Backward through a piece: from its local losses, and from the gradient that its vectors got as leaves."""
-        vectors, local = piece.encoded
-        loss = objective.total({name: value / counts[name] for name, value in local.items()})
-        for head, leaf in leaves.items():
-            if leaf.grad is not None:
-                loss = loss + (vectors[head] * leaf.grad[piece.rows]).sum()
-        backward(loss)
-        add(sums, {name: value.detach() for name, value in local.items()})
-        piece.encoded = None  # free the graph before the next piece
-
     with checks.unchecked(objective.encoder.device.type != "cpu"):  # or a GPU would be waited for
         with torch.no_grad(), autocast():  # some views are drawn from a model
             drawn = [draw_views(objective, batch, generator) for batch in batches]
@@ -121,11 +124,11 @@ def gradient(
             waiting = []
             for piece in pieces:  # step 1
                 if objective.contrasted(piece.name):
-                    encode(piece, graph=whole)
+                    piece.encode(objective, autocast, graph=whole)
                     waiting.append(piece)
                 else:
-                    encode(piece, graph=True)
-                    send_back(piece, {})
+                    piece.encode(objective, autocast)
+                    add(sums, piece.send_back(objective, counts, {}))
             leaves = as_leaves(waiting)
             vectors: Vectors = {}
             if objective.contrastive:  # step 2
@@ -135,8 +138,8 @@ def gradient(
                 add(contrasts, {name: part.detach() / len(batches) for name, part in parts.items()})
             for piece in waiting:  # step 3
                 if not whole:
-                    encode(piece, graph=True)
-                send_back(piece, leaves.get(piece.name, {}))
+                    piece.encode(objective, autocast)
+                add(sums, piece.send_back(objective, counts, leaves.get(piece.name, {})))
             remembered.append((each_rows(vectors, Tensor.detach), facts))
     distributed.sum_gradients(objective.parameters())
     parts = {name: distributed.total(value) / counts[name] for name, value in sums.items()}

@@ -9,8 +9,10 @@ A pair is a text beside a picture, and a picture is its regions: a batch has, be
 | `region_mask` | [B, R] | 1 for a region, 0 for padding |
 | `image_id` | [B] long, ≥ 0 | equal for equal pictures |
 
-`MaskRegions` and `MaskPair` are noises as in `noise`: (batch, generator, vocabulary) → view. `mismatched` makes the
-wrong pairs of image-text matching. Letters: B examples, R regions, F features of a region, N regions of a batch.
+`MaskRegions` and `MaskPair` are noises as in `masking.noise`: (batch, generator, vocabulary) → view. `mismatched`
+makes the wrong pairs of image-text matching.
+
+Letters: B examples, R regions, F features of a region, N regions of a batch.
 """
 
 from dataclasses import dataclass

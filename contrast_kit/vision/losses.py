@@ -1,12 +1,12 @@
 """Losses on words and pictures: what a masked region shows, and which answers a question about a picture has.
 
 Letters: B examples, M positions (the masked regions, for most), C classes, F features of a region, A answers. Scores
-are given at the positions that the loss reads and nowhere else, as in `tokens`.
+are given at the positions that the loss reads and nowhere else, as in `losses.tokens`.
 
 LXMERT's paper puts its region losses on the masked regions (3.1.2, "Masked Object Prediction"), and CAPT 4.1 says the
 same. LXMERT's released code, and transformers' copy of it, puts the losses on objects and attributes
 on *all* regions, including those whose feature is still in the input: mostly copying. Here the
-caller says where: `objectives.LXMERT(…, regions="masked")`.
+caller says where: `vision.LXMERT(…, regions="masked")`.
 """
 
 from torch import Tensor

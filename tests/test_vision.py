@@ -17,8 +17,9 @@ from test_step import EXACT, gradients, largest_difference, one_step
 from test_training import press_stop_at, same, weights
 
 import contrast_kit as ck
-from contrast_kit.masking.regions import MaskPair, MaskRegions
-from contrast_kit.objectives import LXMERT, Answer, CAPTPairs, TwoPictures
+from contrast_kit import vision
+from contrast_kit.vision import LXMERT, Answer, CAPTPairs, TwoPictures
+from contrast_kit.vision.noise import MaskPair, MaskRegions
 
 
 @pytest.fixture
@@ -110,15 +111,15 @@ def test_the_losses_are_those_of_the_equations(encoder, batch):
     at, drawn = view["selected"], view["region_selected"]
     shown = encoder.region_logits(states.regions)
     expected = {"mlm": losses.mlm(encoder.mlm_logits(states.words)[at], view["targets"][at])}
-    for key, loss in (("objects", losses.masked_objects), ("attributes", losses.masked_attributes)):
+    for key, loss in (("objects", vision.masked_objects), ("attributes", vision.masked_attributes)):
         expected[key] = loss(
             shown[key][drawn], batch[key][drawn], confidence=batch[f"{key[:-1]}_confidence"][drawn]
         )
-    expected["features"] = losses.masked_features(shown["features"][drawn], batch["regions"][drawn])
+    expected["features"] = vision.masked_features(shown["features"][drawn], batch["regions"][drawn])
     matched = view["matched"]
     expected["itm"] = torch.nn.functional.cross_entropy(encoder.match_logits(states.words), matched)
     asked = matched.bool() & batch["answer_scores"].any(1)
-    expected["qa"] = losses.one_answer(
+    expected["qa"] = vision.one_answer(
         encoder.answer_logits(states.words)[asked], batch["answer_scores"][asked]
     )
     for name, value in expected.items():

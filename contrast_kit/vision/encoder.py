@@ -10,12 +10,18 @@ from typing import Any, NamedTuple, Self
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
-from transformers import AutoModelForPreTraining, PreTrainedTokenizerBase
+from transformers import (
+    AutoModelForPreTraining,
+    LxmertConfig,
+    LxmertForPreTraining,
+    PreTrainedTokenizerBase,
+)
 
+from contrast_kit._util import choose
 from contrast_kit.encoder import folders
-from contrast_kit.encoder.build import pair_model
+from contrast_kit.encoder.build import PAIR_SHAPES, changed
 from contrast_kit.encoder.encoder import BaseEncoder, View
-from contrast_kit.masking.regions import check_pair
+from contrast_kit.vision.noise import check_pair
 
 HIDDEN = "hidden_region.safetensors"
 """The file in a saved folder that holds the one vector which transformers' LXMERT does not have."""
@@ -28,6 +34,44 @@ class States(NamedTuple):
     regions: Tensor
 
 
+def pair_model(
+    shape: str,
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    features: int = 2048,
+    objects: int = 1600,
+    attributes: int = 400,
+    answers: int = 2,
+    max_length: int = 512,
+    dropout: float = 0.1,
+    **changes: int | float,
+) -> nn.Module:
+    """An LXMERT of a named shape, for a detector's regions.
+
+    Args:
+        features: F, the width of a region's feature. objects, attributes: how many of each the detector names.
+            The defaults of these three are those of LXMERT's detector.
+        answers: A, how many answers pre-training knows, if it asks questions (LXMERT: 9500). `Answer` has its own.
+        max_length: the longest text, in tokens; the tokenizer's limit holds, too.
+        dropout: of hidden states and attention (CAPT: 0.1).
+        changes: single changes to the shape, for example `x_layers=1` or `initializer_range=0.02`.
+    """
+    sizes = choose(PAIR_SHAPES, shape, "shape of a CrossModalEncoder")
+    config = LxmertConfig(
+        **changed(sizes, changes, sizes),
+        vocab_size=len(tokenizer),
+        visual_feat_dim=features,
+        num_object_labels=objects,
+        num_attr_labels=attributes,
+        num_qa_labels=answers,
+        hidden_dropout_prob=float(dropout),
+        attention_probs_dropout_prob=float(dropout),
+        max_position_embeddings=max_length,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    return LxmertForPreTraining(config)
+
+
 class CrossModalEncoder(BaseEncoder):
     """An LXMERT that turns pairs of text and picture into hidden states, a vector per pair, and scores on request.
 
@@ -38,7 +82,7 @@ class CrossModalEncoder(BaseEncoder):
 
     A view has, besides the keys of a text, `regions` [B, R, F], `boxes` [B, R, 4] (corners x1, y1, x2, y2 as shares of
     the picture), `region_mask` [B, R], and, if it is noisy, `region_hidden` [B, R]: `data.Regions` and
-    `masking.regions` make them. A hidden region is the learned vector `hidden_region` [F] at its box.
+    `vision.noise` make them. A hidden region is the learned vector `hidden_region` [F] at its box.
 
     Calling it returns, as `Encoder` does, the states of the *words*, [B, T, D], which have read the picture: a method
     for texts can train it, without masking the picture. The vector of a pair is the state of [CLS].
@@ -50,7 +94,7 @@ class CrossModalEncoder(BaseEncoder):
         model: a transformers `LxmertForPreTraining`.
         tokenizer: the tokenizer the model was, or will be, trained with; it must have a mask and a padding token.
 
-    Reading a view raises what `masking.regions.check_pair` does. `Encoder` reads texts alone.
+    Reading a view raises what `vision.noise.check_pair` does. `Encoder` reads texts alone.
 
     Example:
         >>> import contrast_kit as ck

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
-from contrast_kit.losses import (
+from contrast_kit.vision import (
     masked_attributes,
     masked_features,
     masked_objects,

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import losses
 from contrast_kit.checks import Count, Settings
 from contrast_kit.encoder.encoder import View
 from contrast_kit.objectives.base import Objective, texts_of
 from contrast_kit.objectives.scl import FineTune, FineTuneConfig
+from contrast_kit.vision import losses
 
 SIDES = ("left", "right")
 """The two pictures of a statement, and the prefixes of their keys in a batch: `left/regions`."""
@@ -32,7 +32,7 @@ class AnswerConfig(Settings):
 class Answer(Objective):
     """Answer a question about a picture, where several answers may be right: VQA and GQA (CAPT 4.2).
 
-    An MLP takes [CLS] to A scores. The loss is `losses.soft_answers`, a binary cross-entropy for each answer, summed
+    An MLP takes [CLS] to A scores. The loss is `vision.soft_answers`, a binary cross-entropy for each answer, summed
     over the answers. `score` is logged beside it: how right the best answer is, on average; if `answer_scores` are
     min(people / 3, 1), it is near VQA's accuracy (`tasks.vision` has the official one). One view, `"pair"`: the batch
     as it is, with `answer_scores` [B, A]. No contrast, so chunks are free.
@@ -51,7 +51,7 @@ class Answer(Objective):
         >>> answers = ck.data.answer_list([row["answers"] for row in rows])
         >>> pairs = ck.data.Regions(rows, tokenizer, random_pictures().standardised(), answers=answers)
         >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
-        >>> sorted(ck.objectives.Answer(encoder, answers=len(answers))(pairs.batch([0, 1])))
+        >>> sorted(ck.vision.Answer(encoder, answers=len(answers))(pairs.batch([0, 1])))
         ['answers', 'loss', 'score']
     """
 
@@ -112,7 +112,7 @@ class TwoPictures(FineTune):
         >>> tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
         >>> pairs = ck.data.Regions(rows, tokenizer, random_pictures().standardised())
         >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
-        >>> sorted(ck.objectives.TwoPictures(encoder)(pairs.batch([0])))
+        >>> sorted(ck.vision.TwoPictures(encoder)(pairs.batch([0])))
         ['accuracy', 'ce', 'loss']
     """
 

@@ -10,14 +10,14 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import losses
 from contrast_kit.checks import Probability, Settings, floats
-from contrast_kit.encoder.cross_modal import States
 from contrast_kit.encoder.encoder import View
 from contrast_kit.masking.noise import Noise, named
-from contrast_kit.masking.regions import MaskPair, mismatched
 from contrast_kit.objectives.base import Objective, mlm_count, mlm_sum, texts_of
 from contrast_kit.objectives.capt import CAPT, CAPTConfig
+from contrast_kit.vision import losses
+from contrast_kit.vision.encoder import States
+from contrast_kit.vision.noise import MaskPair, mismatched
 
 NAMES = {"objects": losses.masked_objects, "attributes": losses.masked_attributes}
 """What a detector names in a region: the key of its labels in a batch, and the loss."""
@@ -55,11 +55,11 @@ class LXMERTConfig(Settings):
 class LXMERT(Objective):
     """Recover masked words and regions, and tell whether text and picture match: L = L_MLM + L_MRM + L_ITM (+ L_QA).
 
-    One view, `"noisy"`: some pictures get another picture's text (`masking.regions.mismatched`), and then the
+    One view, `"noisy"`: some pictures get another picture's text (`vision.mismatched`), and then the
     noise falls on the pair as it is. The local losses, each a mean, are simply summed:
 
     * `mlm`: the masked words;
-    * `objects`, `attributes`, `features`: the masked regions (`losses.regions`), each where the batch has its labels;
+    * `objects`, `attributes`, `features`: the masked regions (`vision.losses`), each where the batch has its labels;
     * `itm`: matched or not, a softmax over two; `itm_accuracy` is logged beside it;
     * `qa`, if asked for: the answer, on matched pairs.
 
@@ -75,7 +75,7 @@ class LXMERT(Objective):
         >>> tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
         >>> pairs = ck.data.Regions(rows, tokenizer, random_pictures().standardised())
         >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
-        >>> sorted(ck.objectives.LXMERT(encoder)(pairs.batch([0, 1])))
+        >>> sorted(ck.vision.LXMERT(encoder)(pairs.batch([0, 1])))
         ['attributes', 'features', 'itm', 'itm_accuracy', 'loss', 'mlm', 'objects']
     """
 
@@ -231,7 +231,7 @@ class CAPTPairs(CAPT):
         >>> tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
         >>> pairs = ck.data.Regions(rows, tokenizer, random_pictures().standardised())
         >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
-        >>> sorted(ck.objectives.CAPTPairs(encoder, queue=0)(pairs.batch([0, 1])))
+        >>> sorted(ck.vision.CAPTPairs(encoder, queue=0)(pairs.batch([0, 1])))
         ['attributes', 'contrast', 'features', 'itm', 'itm_accuracy', 'loss', 'mlm', 'objects', 'tau']
     """
 

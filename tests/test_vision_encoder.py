@@ -6,7 +6,7 @@ from pairs import ANSWERS, WIDTH, make_encoder, make_pairs
 from transformers import AutoModel, AutoModelForPreTraining, LxmertForQuestionAnswering
 
 import contrast_kit as ck
-from contrast_kit.masking.regions import MaskRegions
+from contrast_kit.vision.noise import MaskRegions
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def gradient_norm(encoder, view, learned=True):
     encoder.zero_grad()
     with torch.no_grad():
         encoder.hidden_region.mul_(1.0 if learned else 0.0)
-    objective = ck.objectives.LXMERT(encoder, mismatch=0.0)
+    objective = ck.vision.LXMERT(encoder, mismatch=0.0)
     objective.total(objective.encode("noisy", view).sums).backward()
     return torch.nn.utils.get_total_norm(
         [p.grad for p in encoder.parameters() if p.grad is not None]

@@ -5,7 +5,7 @@ import torch
 from pairs import make_pairs
 
 from contrast_kit.masking.noise import Mask
-from contrast_kit.masking.regions import MaskPair, MaskRegions, mismatched, overlaps
+from contrast_kit.vision.noise import MaskPair, MaskRegions, mismatched, overlaps
 
 VOCABULARY = {"mask_id": 3, "vocab_size": 20}
 
