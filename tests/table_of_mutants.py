@@ -674,13 +674,6 @@ MUTANTS = [
         "data_toyshop: one_person_on",
     ),
     (
-        "heat as chance",
-        "data/toyshop/unlabeled.py",
-        "1 - math.exp(-temperature)",
-        "min(1.0, temperature)",
-        "data_toyshop: heat_is",
-    ),
-    (
         "share without answer",
         "data/toyshop/squad.py",
         "UNANSWERABLE = 1 / 3",
