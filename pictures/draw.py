@@ -197,7 +197,7 @@ def stored(notebook: Path) -> list[str]:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     badges(HERE / "badges.svg")
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(fname=STYLE):
         thumbnails(HERE / "thumbnails")
         learning(HERE / "learning.gif")
     for made in sorted(HERE.rglob("*.[gp][in][fg]")):

@@ -179,14 +179,9 @@ TWO = torch.tensor([[[0.0, 0.0, 0.5, 1.0], [0.5, 0.0, 1.0, 1.0]]])
 REFUSED = {
     "boxes in pixels": (dict(boxes=TWO * 96), "divide pixels"),
     "width and height": (dict(boxes=torch.tensor([[[0.6, 0.6, 0.3, 0.3]] * 2])), "x1 < x2"),
-    "NaN in a feature": (
-        dict(regions=torch.full((1, 2, 3), float("nan"))),
-        "Picture 4: .*NaN or infinity",
-    ),
-    "no region": (dict(region_mask=torch.zeros(1, 2, dtype=torch.bool)), "no region"),
-    "padding first": (dict(region_mask=torch.tensor([[False, True]])), "padding must stand behind"),
-    "class -1": (dict(objects=torch.tensor([[-1, 0]])), "object classes are 0 … 0, and -100"),
-    "one number twice": (dict(ids=torch.tensor([4, 4])), "Picture 4: ids must be distinct"),
+    "no region": (dict(region_mask=torch.zeros(1, 2, dtype=torch.bool)), "has a region"),
+    "padding first": (dict(region_mask=torch.tensor([[False, True]])), "padding stands behind"),
+    "one number twice": (dict(ids=torch.tensor([4, 4])), "ids must be distinct"),
 }
 
 
@@ -303,12 +298,5 @@ def test_real_questions_with_ten_answers():
 @real_data
 @pytest.mark.real_data
 def test_real_statements_of_people():
-    dev = picture_files.nlvr(VL / "nlvr" / "dev" / "dev.json")
-    assert (
-        len(dev) == 989
-        and sum(row["label"] for row in dev) == 547
-        and len({r["sentence"] for r in dev}) == 249
-    )
-    assert Path(dev[0]["file"]).is_file() and len(dev[0]["boxes"]) == 3
     two = picture_files.nlvr2(VL / "nlvr2" / "balanced_dev.json")
     assert len(two) == 2300 and sum(row["label"] for row in two) == 1150

@@ -404,7 +404,7 @@ def test_pictures_are_kept_and_standardised_on_the_training_scenes(monkeypatch, 
     from contrast_kit.data.scenes import shelf
 
     monkeypatch.setenv("CONTRAST_KIT_CACHE", str(tmp_path))
-    small = {"train": 30, "validation": 5, "test": 5}
+    small = {"train": range(30), "validation": range(30, 35), "test": range(35, 40)}
     for place in (shelf, tables):
         monkeypatch.setattr(place, "SPLITS", small)
     weak = train_detector(scenes=10, epochs=1)

@@ -181,7 +181,8 @@ TEXTS = [
 
 @pytest.mark.full
 def test_a_marian_translates_there_and_back(back_translation):
-    there = back_translation._translate(TEXTS, *back_translation._models(torch.device("cpu"))[0], 0)
+    model = back_translation._opened(back_translation.to, "cpu")
+    there = back_translation._translate(TEXTS, *model, 0)
     assert there[0] == "der rot drachen fliegt"
     again = back_translation(TEXTS, temperature=0)
     assert again[0] == TEXTS[0] and sum(a == b for a, b in zip(again, TEXTS, strict=True)) >= 4

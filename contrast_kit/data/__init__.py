@@ -6,7 +6,7 @@ from types import ModuleType
 from contrast_kit.data import squad
 from contrast_kit.data.batches import Batches, make_batches
 from contrast_kit.data.labels import number_labels
-from contrast_kit.data.load import available, load, sentences
+from contrast_kit.data.load import load, sentences
 from contrast_kit.data.pictures import Pictures, Regions, answer_list, answer_scores, stack_pictures
 from contrast_kit.data.prose import split_sentences
 from contrast_kit.data.recorded import recorded
@@ -34,7 +34,6 @@ __all__ = [
     "Texts",
     "answer_list",
     "answer_scores",
-    "available",
     "collate",
     "load",
     "make_batches",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import eq
 from typing import Any
 
 import numpy as np
@@ -36,8 +35,8 @@ class Batches:
     >>> batches = Batches([3, 9, 3, 8, 9, 4, 5], batch_size=2, seed=0, drop_last=False)
     >>> len(batches), sorted(row for batch in batches.epoch(0) for row in batch)
     (4, [0, 1, 2, 3, 4, 5, 6])
-    >>> batches.epoch(1) == batches.epoch(1), batches.epoch(1) == batches.epoch(0)
-    (True, False)
+    >>> [list(batches.epoch(1)) == list(batches.epoch(e)) for e in (1, 0)]
+    [True, False]
     """
 
     def __init__(
@@ -87,28 +86,18 @@ class _Epoch(Sequence):
     """The batches of an epoch, to look at as a list of lists."""
 
     def __init__(self, rows: np.ndarray, places: np.ndarray, rest: list[int]) -> None:
-        self.rows, self.places, self.rest = (
-            rows,
-            places,
-            rest,
-        )  # [batches, rows of a batch], [batches]
+        self.rows, self.places, self.rest = rows, places, rest  # [batches, B], [batches]
 
     def __len__(self) -> int:
         return len(self.places) + bool(self.rest)
 
-    def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        index = range(len(self))[index]
-        if index == len(self.places):
+    def __getitem__(self, index: int) -> list[int]:
+        if range(len(self))[index] == len(self.places):
             return self.rest
         return self.rows[self.places[index]].tolist()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
-
-    def __repr__(self) -> str:
-        return repr(list(self))
+        return list(self) == list(other)
 
 
 def make_batches(texts: Texts | Sequence[int], training: Any) -> Batches:

@@ -13,15 +13,16 @@ T = TypeVar("T")
 
 def cache_folder() -> Path:
     """Give the folder for what takes long to make: `CONTRAST_KIT_CACHE`, or the system's place for caches."""
-    folder = os.environ.get("CONTRAST_KIT_CACHE")
-    if folder:
-        return Path(folder).expanduser()
+    if os.environ.get("CONTRAST_KIT_CACHE"):
+        folder = Path(os.environ["CONTRAST_KIT_CACHE"]).expanduser()
+        if folder.exists() and not folder.is_dir():
+            raise NotADirectoryError(f"CONTRAST_KIT_CACHE names {folder}, which is no folder.")
+        return folder
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "contrast_kit"
     if os.name == "nt":
-        return (
-            Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "contrast_kit"
-        )
+        local = Path.home() / "AppData" / "Local"
+        return Path(os.environ.get("LOCALAPPDATA", local)) / "contrast_kit"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "contrast_kit"
 
 

@@ -10,7 +10,7 @@ its training and validation rows and none in its test rows, and RoBERTa's tokeni
 
 from __future__ import annotations
 
-import math
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +21,9 @@ from contrast_kit._util import warn
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict, Features
 
-FILES = {"train": "train.tsv", "validation": "dev.tsv", "test": "test.tsv"}
-HALVES = {"train": "train.tsv"} | {
-    f"{split}_{half}": f"{file}_{half}.tsv"
-    for split, file in (("validation", "dev"), ("test", "test"))
-    for half in ("matched", "mismatched")
-}
+TABLES = tomllib.loads(Path(__file__).with_name("tables.toml").read_text("utf-8"))
+STS = ("genre", "filename", "year", "index", "label", "sentence1", "sentence2")
+"""The columns of the STS benchmark's own files."""
 
 
 @dataclass(frozen=True)
@@ -35,55 +32,39 @@ class GlueTask:
 
     name: str
     folder: str
-    columns: tuple[str, ...]  # text columns as on the hub
-    label_names: tuple[str, ...] | None  # in integer order; None: the label is a score
-    fields: tuple[str, ...] = ()  # text columns as in the file, where they are called otherwise
     label_field: str = "label"
-    headless: tuple[
-        str, ...
-    ] = ()  # column names of the labeled files, where these have no header line
+    columns: tuple[str, ...] = ()
+    label_names: tuple[str, ...] | None = None
+    fields: tuple[str, ...] = ()
+    headless: tuple[str, ...] = ()
 
     @property
     def files(self) -> dict[str, str]:
         """The file of each split."""
-        return HALVES if self.name == "mnli" else FILES
+        files = {"train": "train.tsv", "validation": "dev.tsv", "test": "test.tsv"}
+        if self.name == "mnli":
+            for split in ("validation", "test"):
+                file = files.pop(split)
+                for half in ("matched", "mismatched"):
+                    files[f"{split}_{half}"] = file.replace(".", f"_{half}.")
+        return files
 
     def features(self) -> Features:
         """Give the columns and their types, as the hub has them."""
         from datasets import ClassLabel, Features, Value
 
-        label = ClassLabel(names=list(self.label_names)) if self.label_names else Value("float32")
+        label = Value("float32")
+        if self.label_names:
+            label = ClassLabel(names=list(self.label_names))
         texts = {column: Value("string") for column in self.columns}
         return Features({**texts, "label": label, "idx": Value("int32")})
 
 
-_PAIR, _QUESTIONS = ("sentence1", "sentence2"), ("question1", "question2")
-_COLA, _MRPC = ("source", "label", "star", "sentence"), ("#1 String", "#2 String")
-_NLI = ("entailment", "not_entailment")
+def _task(name: str, folder: str, label_field: str = "label", **names: list[str]) -> GlueTask:
+    return GlueTask(name, folder, label_field, **{key: tuple(names[key]) for key in names})
 
-TASKS: dict[str, GlueTask] = {
-    task.name: task
-    for task in (
-        GlueTask("cola", "CoLA", ("sentence",), ("unacceptable", "acceptable"), headless=_COLA),
-        GlueTask("sst2", "SST-2", ("sentence",), ("negative", "positive")),
-        GlueTask("mrpc", "MRPC", _PAIR, ("not_equivalent", "equivalent"), _MRPC, "Quality"),
-        GlueTask(
-            "qqp", "QQP", _QUESTIONS, ("not_duplicate", "duplicate"), label_field="is_duplicate"
-        ),
-        GlueTask("stsb", "STS-B", _PAIR, None, label_field="score"),
-        GlueTask(
-            "mnli",
-            "MNLI",
-            ("premise", "hypothesis"),
-            ("entailment", "neutral", "contradiction"),
-            _PAIR,
-            "gold_label",
-        ),
-        GlueTask("qnli", "QNLI", ("question", "sentence"), _NLI),
-        GlueTask("rte", "RTE", _PAIR, _NLI),
-        GlueTask("wnli", "WNLI", _PAIR, _NLI[::-1]),
-    )
-}
+
+TASKS = {name: _task(name, **entries) for name, entries in TABLES["glue"].items()}
 """The GLUE tasks by their hub names."""
 
 
@@ -120,24 +101,22 @@ def read_folder(task: GlueTask, folder: str | Path) -> DatasetDict:
     from datasets import DatasetDict
 
     folder = Path(folder).expanduser()
-    inside = [
-        place for place in folder.iterdir() if place.is_dir() and task_of_folder(place) == task
-    ]
-    home = (inside or [folder])[0]
-    paths = {split: home / file for split, file in task.files.items() if (home / file).is_file()}
-    if not paths:
+    inside = [place for place in folder.iterdir() if task_of_folder(place) == task]
+    paths = {split: (inside or [folder])[0] / file for split, file in task.files.items()}
+    splits = {split: _read(task, path) for split, path in paths.items() if path.is_file()}
+    if not splits:
         raise FileNotFoundError(
             f"{folder} holds neither {task.folder}/ nor {', '.join(task.files.values())}."
         )
-    return DatasetDict({split: _read(task, path, "test" in split) for split, path in paths.items()})
+    return DatasetDict(splits)
 
 
-def _read(task: GlueTask, path: Path, is_test: bool) -> Dataset:
+def _read(task: GlueTask, path: Path) -> Dataset:
     from datasets import Dataset
 
     rows = lines(path)
     header = list(task.headless)
-    if is_test or not header:
+    if not header or path.name.startswith("test"):
         header = next(rows, [""])
     # the test files of every task but MNLI and MRPC use the hub's names
     fields = task.fields if set(task.fields) & set(header) else task.columns
@@ -145,24 +124,26 @@ def _read(task: GlueTask, path: Path, is_test: bool) -> Dataset:
         if name not in header:
             raise ValueError(f"{path} has no column {name!r}, so it is not a {task.name} file.")
     places = [header.index(name) for name in fields]
-    label = header.index(task.label_field) if task.label_field in header else None
-    columns: dict[str, list] = {name: [] for name in task.features()}
-    short = []
-    for number, row in enumerate(rows):
-        if len(row) <= max([*places, label or 0]):
-            short.append(number)
-            continue
-        for name, place in zip(task.columns, places, strict=True):
-            columns[name].append(row[place].rstrip())
-        columns["label"].append(
-            -1 if label is None else _label(task, row[label], f"Row {number} of {path}")
-        )
-        columns["idx"].append(number)
+    labelled = task.label_field in header
+    if labelled:
+        places.append(header.index(task.label_field))
+    rows = dict(enumerate(rows))
+    short = [number for number, row in rows.items() if len(row) <= max(places)]
+    for number in short:
+        del rows[number]
     if short:
         warn(
             f"{len(short)} rows of {path} lack a field and are left out, as on the hub; the first is row {short[0]}."
         )
-    return Dataset.from_dict(columns, features=task.features())
+    columns = {"idx": list(rows), "label": [-1] * len(rows)}
+    if labelled:
+        numbers = [
+            _label(task, row[places[-1]], f"Row {number} of {path}") for number, row in rows.items()
+        ]
+        columns["label"] = numbers
+    for name, place in zip(task.columns, places, strict=False):
+        columns[name] = [row[place].rstrip() for row in rows.values()]
+    return Dataset.from_dict({name: columns[name] for name in task.features()}, task.features())
 
 
 def lines(path: Path) -> Iterator[list[str]]:
@@ -173,44 +154,27 @@ def lines(path: Path) -> Iterator[list[str]]:
 
 
 def _label(task: GlueTask, value: str, where: str) -> int | float:
+    """The number of a label; -1 for "-", on which the annotators did not agree."""
     if value == "-":
         return -1
     if task.label_names is None:
-        return _score(value, where)
-    known = {str(number): number for number in range(-1, len(task.label_names))}
-    known |= {name: number for number, name in enumerate(task.label_names)}
-    if value not in known:
+        return float(value)
+    if value in task.label_names:
+        return task.label_names.index(value)
+    if value not in map(str, range(-1, len(task.label_names))):
         raise ValueError(
             f"{where} has the label {value!r}; {task.name} wants one of {', '.join(task.label_names)}."
         )
-    return known[value]
-
-
-def _score(value: str, where: str) -> float:
-    try:
-        score = float(value)
-    except ValueError:
-        score = math.nan
-    if not math.isfinite(score):
-        raise ValueError(f"{where} has the score {value!r}, which is no number.")
-    return score
+    return int(value)
 
 
 def sts_rows(file: Path) -> Dataset:
     """The STS benchmark's own files, without a line of names: genre, file, year, number, score and two texts.
 
-    In some rows the sources of the texts follow, which are left out. ValueError, with the line, for another form.
+    In some rows the sources of the texts follow, which are left out.
     """
     from datasets import Dataset
 
-    names = ("genre", "filename", "year", "index", "label", "sentence1", "sentence2")
     rows = list(lines(file))
-    for number, row in enumerate(rows, 1):
-        if len(row) < len(names):
-            raise ValueError(
-                f"Line {number} of {file} has {len(row)} of {len(names)} fields: {', '.join(names)}."
-            )
-        row[4] = _score(row[4], f"Line {number} of {file}")
-    return Dataset.from_dict(
-        {name: [row[place] for row in rows] for place, name in enumerate(names)}
-    )
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(STS)}
+    return Dataset.from_dict(columns | {"label": list(map(float, columns["label"]))})

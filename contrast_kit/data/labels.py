@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from contrast_kit.data.glue import TASKS
-from contrast_kit.data.rows import as_rows, column, no_column
+from contrast_kit.data.rows import as_rows, column
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
@@ -21,11 +21,7 @@ MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"}
 """What programs write where there is no value."""
 UNLABELLED = MISSING | {"hidden", "_1"}
 """What a test row has in place of a label: MultiNLI's word, the hub's "-1", or nothing."""
-_COMMON = {
-    "positive",
-    "negative",
-    "neutral",
-}  # names that other tasks use as well, in their own order
+_COMMON = {"positive", "negative", "neutral"}  # other tasks use them as well, in their own order
 
 
 def order(names: Iterable[str], hint: str = "", option: str = "labels") -> list[str]:
@@ -47,29 +43,26 @@ def order(names: Iterable[str], hint: str = "", option: str = "labels") -> list[
     >>> labels.order({"ham", "spam"})
     ['ham', 'spam']
     """
-    by_plain = {
-        _plain(name): name for name in sorted(names, reverse=True)
-    }  # "Spam" and "spam " are one class
+    # "Spam" and "spam " are one class
+    by_plain = {_plain(name): name for name in sorted(names, reverse=True)}
     if not by_plain:
         raise ValueError("No row has a label, so there is nothing to number.")
-    listed = ", ".join(sorted(by_plain.values()))
     known = {task.name: task.label_names for task in TASKS.values() if task.label_names}
     fitting = {task: classes for task, classes in known.items() if by_plain.keys() <= set(classes)}
     for part in reversed(hint.lower().split("/")):  # what stands nearest to the rows decides
         words = re.findall(r"[a-z0-9]+", part)
-        fitting = {task: classes for task, classes in fitting.items() if task in words} or fitting
+        fitting = {task: fitting[task] for task in fitting if task in words} or fitting
     if len(set(fitting.values())) > 1:
         raise ValueError(
-            f"The labels {listed} are those of {' and '.join(fitting)}, which number them differently: give their "
-            f"names in the order of their integers, {option}={next(iter(fitting.values()))!r} or another order."
+            f"These labels are those of {' and '.join(fitting)}, which number them differently: give their names in "
+            f"the order of their integers, {option}={next(iter(fitting.values()))!r} or another order."
         )
     if fitting:
         return list(next(iter(fitting.values())))
-    of_tasks = {name for classes in known.values() for name in classes} - _COMMON
-    if by_plain.keys() & of_tasks:
+    if by_plain.keys() & (set().union(*known.values()) - _COMMON):
         raise ValueError(
-            f"The labels {listed} are a GLUE task's only in part, so their order is not known: give all names in the "
-            f"order of their integers, {option}=('…', '…')."
+            f"The labels {', '.join(sorted(by_plain.values()))} are a GLUE task's only in part, so their order is not "
+            f"known: give all names in the order of their integers, {option}=('…', '…')."
         )
     return sorted(by_plain.values())
 
@@ -98,13 +91,9 @@ def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "l
     if not isinstance(rows, Mapping):
         return number_labels({"train": rows}, names, label)["train"]
     splits = {split: as_rows(part) for split, part in rows.items()}
-    found = {
-        name
-        for split, part in splits.items()
-        for name in _names(column(part, label), split, names, "names")
-    }
-    names = list(names or order(found, option="names"))
-    numbers = _numbers(found, names, "names")
+    columns = {split: column(part, label) for split, part in splits.items()}
+    names = list(names or order(_names(columns), option="names"))
+    numbers = _numbers(_names(columns, names, "names"), names, "names")
     for split, part in splits.items():
         if hasattr(part, "column_names"):
             splits[split] = _replaced(part, label, numbers, names)
@@ -123,47 +112,40 @@ def number_splits(
     splits = type(splits)({split: _renamed(split, rows, label) for split, rows in splits.items()})
     if names is not None and not len(names):
         return splits
-    labelled = {split: rows for split, rows in splits.items() if "label" in rows.column_names}
-    numbered = {
-        tuple(rows.features["label"].names)
-        for rows in labelled.values()
-        if hasattr(rows.features["label"], "names")
-    }
+    numbered, named, secret = set(), {}, []
+    for split, rows in splits.items():
+        feature = rows.features.get("label")
+        if hasattr(feature, "names"):
+            numbered.add(tuple(feature.names))
+        elif getattr(feature, "dtype", "") in ("string", "large_string", "null"):
+            if split.startswith("test") and UNLABELLED.issuperset(
+                map(_plain, rows.unique("label"))
+            ):
+                secret.append(split)
+            else:
+                named[split] = rows["label"][:]
     if len(numbered) > 1 or (names and numbered - {tuple(names)}):
         raise ValueError(
             f"The classes of {hint} are numbered as {' and as '.join(map(str, numbered))}, not as {names}."
         )
-    named = {}
-    for split, rows in labelled.items():
-        if getattr(rows.features["label"], "dtype", "") in ("string", "large_string", "null"):
-            named[split] = rows
-    secret = [
-        split
-        for split, rows in named.items()
-        if split.startswith("test") and UNLABELLED.issuperset(map(_plain, rows.unique("label")))
-    ]
-    found = set()
-    for split in named.keys() - secret:
-        found |= _names(named[split]["label"][:], split, names, "labels")
-    if names and not found and not numbered:
+    values = _names(named, names)
+    if names and not values and not numbered:
         raise ValueError(
             f"labels= names classes, but the labels of {hint} are no names: leave it out."
         )
-    ordered = list(names or ())
-    if found and not names and not all(re.fullmatch(r"-?\d+", name) for name in found):
-        ordered = order(found, hint)
-    numbers = (
-        _numbers(found, ordered, "labels")
-        if ordered
-        else {name: int(name) for name in found} | {None: None}
-    )
-    for split, rows in named.items():
-        if split in secret:
-            splits[split] = _replaced(
-                rows, "label", dict.fromkeys(rows.unique("label"), -1), ordered
-            )
-        elif found:
-            splits[split] = _replaced(rows, "label", numbers, ordered)
+    if names or all(re.fullmatch(r"-?\d+", value) for value in values):
+        ordered = list(names or ())
+    else:
+        ordered = order(values, hint)
+    if ordered:
+        numbers = _numbers(values, ordered, "labels")
+    else:
+        numbers = {name: int(name) for name in values} | {None: None}
+    for split in named if values else ():
+        splits[split] = _replaced(splits[split], "label", numbers, ordered)
+    for split in secret:
+        unknown = dict.fromkeys(splits[split].unique("label"), -1)
+        splits[split] = _replaced(splits[split], "label", unknown, ordered)
     return splits
 
 
@@ -196,35 +178,33 @@ def _renamed(split: str, rows: Dataset, label: str) -> Dataset:
         return rows.rename_columns({old: new for old, new in renamed.items() if old in names})
     if label == "label" or (label not in names and split.startswith("test")):
         return rows
-    if label not in names:
-        raise no_column(label, names)
-    if "label" in names:
-        raise ValueError(
-            f"The split {split!r} has a column 'label' too: rename or remove it to read {label!r}."
-        )
     return rows.rename_column(label, "label")
 
 
-def _names(values: Iterable[Any], split: str, given: Sequence[str] | None, option: str) -> set[Any]:
-    """The different names in a column; none may be empty or say "NA": that would be a class, and move the others."""
-    names = set(values) - {None}
-    for name in names - set(given or ()):
-        if _plain(name) in MISSING:
-            raise ValueError(
-                f"Row {list(values).index(name)} of {split!r} has the label {name!r}, which often says that there is "
-                f"none: fill it in or leave the row out; if it is a class, give all names, {option}=('…', '…')."
-            )
+def _names(
+    columns: Mapping[str, list], given: Sequence[str] | None = None, option: str = "labels"
+) -> set[Any]:
+    """The different names in the splits; none may be empty or say "NA": that would be a class, and move the others."""
+    names = set()
+    for split, values in columns.items():
+        for name in {*values} - {None, *(given or ())}:
+            if _plain(name) in MISSING:
+                raise ValueError(
+                    f"Row {values.index(name)} of {split!r} has the label {name!r}, which often says that there is "
+                    f"none: fill it in or leave the row out; if it is a class, give all names, {option}=('…', '…')."
+                )
+        names |= {*values} - {None}
     return names
 
 
 def _numbers(names: set[str], ordered: list[str], option: str) -> dict[str | None, int | None]:
     """The integer of each name."""
     places = {_plain(name): place for place, name in enumerate(ordered)}
-    for name in sorted(names):
-        if _plain(name) not in places:
-            raise ValueError(
-                f"The label {name!r} is none of {', '.join(ordered)}: give all names, {option}=(…)."
-            )
+    strange = sorted(name for name in names if _plain(name) not in places)
+    if strange:
+        raise ValueError(
+            f"The label {strange[0]!r} is none of {', '.join(ordered)}: give all names, {option}=(…)."
+        )
     return {name: places[_plain(name)] for name in names} | {None: None}
 
 
@@ -234,8 +214,7 @@ def _replaced(
     """The rows with other labels in the same column."""
     from datasets import ClassLabel, Dataset, Value
 
-    table = {name: rows[name][:] for name in rows.column_names}
-    table[label] = [numbers[value] for value in table[label]]
+    table = rows.to_dict() | {label: [numbers[value] for value in rows[label]]}
     features = rows.features.copy()
     features[label] = ClassLabel(names=names) if names else Value("int64")
     return Dataset.from_dict(table, features=features)

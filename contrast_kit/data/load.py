@@ -19,48 +19,10 @@ from contrast_kit.data.rows import TEXT_COLUMNS, column, column_names, given_col
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
 
-HUB_NAMES: dict[str, tuple[str, str | None]] = {
-    "wikitext": ("Salesforce/wikitext", "wikitext-2-raw-v1"),
-    "wikitext-2": ("Salesforce/wikitext", "wikitext-2-raw-v1"),
-    "wikitext-103": ("Salesforce/wikitext", "wikitext-103-raw-v1"),
-    "snli": ("stanfordnlp/snli", None),
-    "multi_nli": ("nyu-mll/multi_nli", None),
-    "squad": ("rajpurkar/squad", None),
-    "squad_v2": ("rajpurkar/squad_v2", None),
-    "amazon": ("fancyzhx/amazon_polarity", None),
-    "yelp": ("fancyzhx/yelp_polarity", None),
-}
-"""Short names of data sets on the hub: the hub's name and the configuration."""
-
-SHOPS = ("toyshop", "othershop")
 PROSE = frozenset({".txt", ".raw", ".tokens", ".md"})
 TABLES = frozenset({".csv", ".tsv", ".parquet", ".json", ".jsonl"})
-HEADLESS = {
-    "amazon_review_polarity_csv": ("label", "title", "content"),
-    "yelp_review_polarity_csv": ("label", "text"),
-}
-"""Folders of Zhang et al. (2015), whose files name no columns and count their classes from 1."""
-_HEADINGS = {name for names in TEXT_COLUMNS for name in names} | {
-    *(
-        "label",
-        "labels",
-        "gold_label",
-        "score",
-        "quality",
-        "is_duplicate",
-        "index",
-        "idx",
-        "id",
-        "title",
-        "content",
-    ),
-    *("sentence_a", "sentence_b", "target", "class", "category", "review", "similarity"),
-}
-_SPLITS = {
-    **dict.fromkeys(("train", "training", "trainset"), "train"),
-    **dict.fromkeys(("validation", "valid", "val", "dev", "eval", "devset"), "validation"),
-    **dict.fromkeys(("test", "testing", "testset"), "test"),
-}
+HUB_NAMES: dict[str, list[str]] = glue.TABLES["hub"]
+_SPLITS: dict[str, str] = glue.TABLES["splits"]
 
 
 def load(
@@ -115,47 +77,20 @@ def load(
     """
     family, _, task = str(name).partition("/")
     path = Path(name if folder is None else folder).expanduser()
-    if folder is None and family in (*SHOPS, "scenes", "docstrings"):
+    if folder is None and family in ("toyshop", "othershop", "scenes", "docstrings"):
         splits = _made_here(family, task)
     elif family == "glue" and (folder is not None or not path.exists()):
-        splits = _glue(task, folder)
+        splits = _glue(choose(glue.TASKS, task, "GLUE task"), folder)
     elif path.exists():
         splits = _local(path, dict(columns=columns, separator=separator, quoted=quoted), unit)
     elif folder is not None or path.is_absolute() or path.suffix.lower() in PROSE | TABLES:
         raise FileNotFoundError(f"There is no file or folder {path}.")
     else:
-        splits = _from_hub(*HUB_NAMES.get(str(name), (str(name), None)), config)
-        if "wikitext" in str(name).lower():
+        long_name, *known = HUB_NAMES.get(str(name), [str(name)])
+        splits = _from_hub(long_name, config or next(iter(known), None))
+        if "wikitext" in long_name.lower():
             splits = type(splits)({split: _cut(rows, unit) for split, rows in splits.items()})
     return number_splits(splits, label, labels, hint="/".join(path.absolute().parts[-2:]))
-
-
-def available() -> dict[str, str]:
-    """Give the names that `load` knows, each with a line on what it is. Any hub id or path works as well.
-
-    >>> from contrast_kit import data
-    >>> data.available()["glue/rte"]
-    'GLUE from the hub, or from a local folder: sentence1, sentence2 → entailment, not_entailment'
-    """
-    from contrast_kit.data import scenes, toyshop
-
-    names = {
-        f"{shop}/{task}": "made here, on any machine" for shop in SHOPS for task in toyshop.tasks()
-    }
-    names |= {
-        f"scenes/{task}": "language about drawn shelves, made here, on any machine"
-        for task in scenes.tasks()
-    }
-    names["docstrings"] = "prose in the installed libraries: text, and the library as topic"
-    names["docstrings/pairs"] = "the first two sentences of each docstring: sentence1, sentence2"
-    for task in glue.TASKS.values():
-        classes = ", ".join(task.label_names or ("a score from 0 to 5",))
-        names[f"glue/{task.name}"] = (
-            f"GLUE from the hub, or from a local folder: {', '.join(task.columns)} → {classes}"
-        )
-    for short, (long, config) in HUB_NAMES.items():
-        names[short] = ", ".join(filter(None, (f"{long} from the hub", config)))
-    return names
 
 
 def sentences(
@@ -173,8 +108,8 @@ def sentences(
     if not len(dataset):
         return []
     names = given_columns(columns) or text_columns(column_names(dataset))
-    values = [column(dataset, name) for name in names]
-    texts = [text for row in zip(*values, strict=True) for text in row if text and text.strip()]
+    rows = zip(*(column(dataset, name) for name in names), strict=True)
+    texts = [text for row in rows for text in row if text and text.strip()]
     if distinct:
         return list(dict.fromkeys(texts))
     return texts
@@ -188,19 +123,19 @@ def _made_here(family: str, task: str) -> DatasetDict:
     if family == "scenes":
         return scenes.load(task)
     if family == "docstrings":
-        return docstrings.load(
-            pairs=choose({"": False, "pairs": True}, task, "part of the docstrings")
-        )
-    features = glue.TASKS[task].features() if task in glue.TASKS else None
+        parts = {"": False, "pairs": True}
+        return docstrings.load(pairs=choose(parts, task, "part of the docstrings"))
+    features = None
+    if task in glue.TASKS:
+        features = glue.TASKS[task].features()
     rows = {split: toyshop.rows(task, split, shop=family) for split in toyshop.splits(task)}
     return DatasetDict({split: Dataset.from_list(rows[split], features=features) for split in rows})
 
 
-def _glue(name: str, folder: str | Path | None) -> DatasetDict:
-    task = choose(glue.TASKS, name, "GLUE task")
+def _glue(task: glue.GlueTask, folder: str | Path | None) -> DatasetDict:
     if folder is not None:
         return glue.read_folder(task, folder)
-    return glue.without_trailing_blanks(_from_hub("nyu-mll/glue", name, None), task)
+    return glue.without_trailing_blanks(_from_hub("nyu-mll/glue", task.name), task)
 
 
 # Files
@@ -214,28 +149,26 @@ def _local(path: Path, table: dict[str, Any], unit: Unit) -> DatasetDict:
         return load_from_disk(path)
     if (path / "state.json").is_file():
         return DatasetDict({"train": load_from_disk(path)})
-    task = glue.task_of_folder(path if path.is_dir() else path.parent)
-    if task and table["columns"] is None and (path.is_dir() or path.name in task.files.values()):
-        splits = glue.read_folder(task, path if path.is_dir() else path.parent)
-        files = [path.name] if path.is_file() else task.files.values()
-        return DatasetDict(
-            {split: rows for split, rows in splits.items() if task.files[split] in files}
-        )
+    folder = path if path.is_dir() else path.parent
+    task = glue.task_of_folder(folder)
+    if task and not table["columns"] and (path == folder or path.name in task.files.values()):
+        splits = glue.read_folder(task, folder)
+        for split in list(splits):
+            if path.name not in (folder.name, task.files[split]):
+                del splits[split]
+        return splits
     parts = {}
     for split, files in _files(path).items():
         ending = files[0].suffix.lower()
         if ending in PROSE and not (table["columns"] or table["separator"]):
             parts[split] = _prose(files, unit)
             continue
-        if ending not in PROSE | TABLES and not table["columns"]:
-            raise ValueError(f"{path} ends in none of {' '.join(sorted(PROSE | TABLES))}.")
         tables = [_table(file, **table) for file in files]
-        features = tables[0].features
         for file, rows in zip(files, tables, strict=True):
-            if rows.features != features:
+            if rows.features != tables[0].features:
                 raise ValueError(
-                    f"{files[0]} and {file} have other columns, or other kinds of values in them ({dict(features)} and "
-                    f"{dict(rows.features)}): make them alike, or load them one by one."
+                    f"{files[0]} and {file} have other columns, or other kinds of values in them: make them alike, or "
+                    "load them one by one."
                 )
         parts[split] = concatenate_datasets(tables)
     return DatasetDict(parts)
@@ -243,36 +176,25 @@ def _local(path: Path, table: dict[str, Any], unit: Unit) -> DatasetDict:
 
 def _files(path: Path) -> dict[str, list[Path]]:
     """The file, or those of a folder that belong together, by split; a warning names the files that are left out."""
-    files = (
-        [path]
-        if path.is_file()
-        else [file for file in sorted(path.iterdir()) if readable(Path(file.name))]
-    )
-    named = {file: named_split(file.name) for file in files}
-    of_split = [file for file in files if named[file]]
-    tables = [file for file in of_split or files if file.suffix.lower() in TABLES]
-    kinds = {
-        file.suffix.lower() for file in tables or of_split or files
-    }  # notes beside the data are not data
-    if not kinds:
-        raise FileNotFoundError(
-            f"{path} holds no file ending in {' '.join(sorted(PROSE | TABLES))}."
-        )
-    if len(kinds) > 1 and not kinds <= PROSE:
+    files = [path]
+    if path.is_dir():
+        files = [file for file in sorted(path.iterdir()) if readable(Path(file.name))]
+    chosen = [file for file in files if named_split(file.name)] or files
+    # notes beside the data are not data
+    chosen = [file for file in chosen if file.suffix.lower() in TABLES] or chosen
+    kinds = {file.suffix.lower() for file in chosen}
+    if not kinds or (len(kinds) > 1 and not kinds <= PROSE):
         raise ValueError(
-            f"{path} holds files of several kinds ({', '.join(sorted(kinds))}): load them by their names."
+            f"{path} holds files of {len(kinds)} kinds ({', '.join(sorted(kinds))}), not of one of "
+            f"{' '.join(sorted(PROSE | TABLES))}: load files by their names."
         )
     splits: dict[str, list[Path]] = {}
-    left = []
+    left = [file.name for file in files if file.suffix.lower() not in kinds]
     for file in files:
-        if file.suffix.lower() in kinds:
-            splits.setdefault(named[file] or "train", []).append(file)
-        else:
-            left.append(file.name)
+        if file.name not in left:
+            splits.setdefault(named_split(file.name) or "train", []).append(file)
     if left:
-        warn(
-            f"Of {path} only the {'/'.join(sorted(kinds))} files are read, not {', '.join(left)}: load it by name."
-        )
+        warn(f"Of {path} only the {'/'.join(sorted(kinds))} files are read, not {', '.join(left)}.")
     return splits
 
 
@@ -291,33 +213,29 @@ def named_split(name: str) -> str | None:
     """
     words = re.findall(r"[^\W\d_]+", name.lower())
     split = next((_SPLITS[word] for word in words if word in _SPLITS), None)
-    half = next((word for word in words if word in ("matched", "mismatched")), None)
+    half = [word for word in words if word in ("matched", "mismatched")]
     if split and half:
-        return f"{split}_{half}"
+        return f"{split}_{half[0]}"
     return split
 
 
 def _prose(files: Sequence[Path], unit: Unit) -> Dataset:
     from datasets import ClassLabel, Dataset, Features, Value
 
-    texts, topics = [], []
+    rows: dict[str, list] = {"text": [], "topic": []}
     for number, file in enumerate(files):
         content = file.read_text("utf-8-sig")
         if "\0" in content or "\t" in content.split("\n")[0].strip():
             raise ValueError(
                 f"{file} is no running text in UTF-8: write it anew or, of a table, name the columns."
             )
-        found = list(units(content, unit, markdown=file.suffix.lower() == ".md"))
-        texts += found
-        topics += [number] * len(found)
-    if not texts:
-        raise ValueError(f"{files[0]} holds no text.")
+        texts = list(units(content, unit, markdown=file.suffix.lower() == ".md"))
+        rows["text"] += texts
+        rows["topic"] += [number] * len(texts)
+    features = {"text": Value("string"), "topic": ClassLabel(names=[file.stem for file in files])}
     if len(files) == 1:
-        return Dataset.from_dict({"text": texts})
-    features = Features(
-        {"text": Value("string"), "topic": ClassLabel(names=[file.stem for file in files])}
-    )
-    return Dataset.from_dict({"text": texts, "topic": topics}, features=features)
+        del rows["topic"], features["topic"]
+    return Dataset.from_dict(rows, Features(features))
 
 
 def _table(
@@ -326,24 +244,21 @@ def _table(
     """One table as a dataset."""
     from datasets import Dataset
 
-    if file.suffix.lower() == ".parquet":
+    ending = file.suffix.lower()
+    if ending == ".parquet":
         from pyarrow.parquet import read_table
 
         return Dataset(read_table(file))
-    if file.suffix.lower() in (".json", ".jsonl"):
+    if ending in (".json", ".jsonl"):
         rows = _json_rows(file)
-        names = dict.fromkeys(
-            name for row in rows for name in row
-        )  # of all rows: the first may lack its label
+        names = dict.fromkeys(name for row in rows for name in row)  # the first may lack its label
         return Dataset.from_list([names | row for row in rows])
     if file.name.startswith("sts-"):
         return glue.sts_rows(file)
-    is_csv = file.suffix.lower() == ".csv"
-    if separator is None:
-        separator = "," if is_csv else "\t"
     if quoted is None:
-        quoted = is_csv
-    headless = HEADLESS.get(file.absolute().parent.name) if columns is None else None
+        quoted = ending == ".csv"
+    separator = separator or {".csv": ","}.get(ending, "\t")
+    headless = None if columns else glue.TABLES["headless"].get(file.absolute().parent.name)
     names, rows = _fields(file, columns or headless, separator, quoted)
     values = {name: _typed([row[place] for row in rows]) for place, name in enumerate(names)}
     if headless:
@@ -357,28 +272,24 @@ def _fields(
     """The names of the columns of a table and its rows, of which each has as many fields."""
     csv.field_size_limit(2**31 - 1)  # the standard library allows a field 131,072 characters
     with file.open(encoding="utf-8-sig", newline="" if quoted else "\n") as lines:
-        reader = csv.reader(lines, delimiter=separator, strict=True)
-        rows = reader if quoted else (line.rstrip("\r\n").split(separator) for line in lines)
-        try:
-            rows = [row for row in rows if len(row) > 1 or "".join(row).strip()]
-        except csv.Error as error:
-            raise ValueError(
-                f"Line {reader.line_num} of {file}: {error}. With quoted=False quotes are letters."
-            ) from None
-    first = [field.strip() for field in rows[0]] if rows else []
-    if columns and (first == list(columns) or _HEADINGS & {field.lower() for field in first}):
+        rows = (line.rstrip("\r\n").split(separator) for line in lines)
+        if quoted:
+            rows = csv.reader(lines, delimiter=separator, strict=True)
+        rows = [row for row in rows if len(row) > 1 or "".join(row).strip()]
+    first = [field.strip() for field in rows[0]]
+    headings = {"label"}.union(*TEXT_COLUMNS) & {field.lower() for field in first}
+    if columns and (headings or first == list(columns)):
         raise ValueError(
             f"The first line of {file} names its columns, so columns= would make it a row: leave it out."
         )
-    if not columns and not _names_columns(first):
+    if not columns and not headings and any(map(_is_value, first)):
         raise ValueError(
             f"The first line of {file} names no columns, so its row would be lost: give the names of its {len(first)} "
             "columns, columns=(…), for example 'text', 'label', 'sentence1' and 'sentence2'."
         )
     names = list(columns or first)
-    rows = rows if columns else rows[1:]
-    if not rows:
-        raise ValueError(f"{file} holds no row of a table.")
+    if not columns:
+        del rows[0]
     for number, row in enumerate(rows):
         if len(row) != len(names):
             raise ValueError(
@@ -388,16 +299,10 @@ def _fields(
     return names, rows
 
 
-def _names_columns(fields: list[str]) -> bool:
-    """Whether the fields of a first line are names of columns: one is well known, or all are short and no numbers."""
-    if _HEADINGS & {field.lower() for field in fields}:
-        return True
-    return not any(
-        re.fullmatch(r"[-+]?\d+(\.\d+)?", field)
-        or len(field.split()) > 3
-        or field.endswith((".", "?", "!"))
-        for field in fields
-    )
+def _is_value(field: str) -> bool:
+    """Whether a field of a first line is a number or a sentence, and so no name of a column."""
+    number = re.fullmatch(r"[-+]?\d+(\.\d+)?", field)
+    return bool(number) or len(field.split()) > 3 or field.endswith((".", "?", "!"))
 
 
 def _typed(values: list[str]) -> list[Any]:
@@ -425,35 +330,29 @@ def _json_rows(file: Path) -> list[dict[str, Any]]:
 def _squad_rows(article: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for paragraph in article["paragraphs"]:
         for question in paragraph["qas"]:
-            answers = question.get(
-                "answers", []
-            )  # not the plausible ones, of people who were misled
-            yield {
-                "id": question["id"],
-                "title": article.get("title", ""),
-                "context": paragraph["context"],
-                "question": question["question"],
-                "answers": {
-                    name: [answer[name] for answer in answers] for name in ("text", "answer_start")
-                },
-            }
+            row = dict(id=question["id"], title=article.get("title", ""))
+            row |= dict(context=paragraph["context"], question=question["question"])
+            # not the plausible answers, of people who were misled
+            answers = question.get("answers", [])
+            keys = ("text", "answer_start")
+            yield row | {"answers": {key: [answer[key] for answer in answers] for key in keys}}
 
 
 # The hub
 
 
-def _from_hub(name: str, known: str | None, config: str | None) -> DatasetDict:
+def _from_hub(name: str, config: str | None) -> DatasetDict:
     local = (
         "'toyshop/text' or 'docstrings', or the files themselves with folder='…' (see data.load)"
     )
-    hint = meant(name, available(), 0.8)
+    hint = meant(name, HUB_NAMES, 0.8)
     if hint.startswith("did"):
         local += f" ({hint})"
     hub.require(name, kind="dataset", local=local)
     from datasets import DatasetDict, load_dataset
 
     with _offline(not hub.reachable()):
-        splits = load_dataset(name, config or known)
+        splits = load_dataset(name, config)
     return splits if isinstance(splits, dict) else DatasetDict({"train": splits})
 
 

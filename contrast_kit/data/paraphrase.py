@@ -60,23 +60,12 @@ class Paraphraser(ABC):
 
         Raises:
             TypeError: for one string in place of several.
-            ValueError: for a temperature below 0, or where `_say_again` gives more or fewer texts.
         """
         if isinstance(texts, str):
             raise TypeError("A paraphraser takes several texts: write paraphraser([text]).")
         if temperature is None:
             temperature = self.temperature
-        if temperature is not None and not temperature >= 0:
-            raise ValueError(f"temperature must be a number of 0 or more, not {temperature}.")
-        texts = list(texts)
-        if not texts:
-            return []
-        again = list(self._say_again(texts, temperature, seed))
-        if len(again) != len(texts):
-            raise ValueError(
-                f"{type(self).__name__} gave {len(again)} answers to {len(texts)} texts."
-            )
-        return again
+        return list(self._say_again(list(texts), temperature, seed)) if len(texts) else []
 
     @abstractmethod
     def _say_again(self, texts: list[str], temperature: float | None, seed: int) -> list[str]:
@@ -157,9 +146,8 @@ def augmented(
     for copy in range(copies):
         again = [dict(row) for row in rows]
         for column in columns:
-            texts = paraphraser(
-                texts_of(rows, column), temperature=temperature, seed=seed * copies + copy
-            )
+            drawn = dict(temperature=temperature, seed=seed * copies + copy)
+            texts = paraphraser(texts_of(rows, column), **drawn)
             for row, text in zip(again, texts, strict=True):
                 row[column] = text
         result += again
@@ -200,15 +188,10 @@ class FromFile(Paraphraser):
 
     def __post_init__(self) -> None:
         self.pairs, self._wordings = [], {}
-        with open(self.path, encoding="utf-8-sig", newline="\n") as file:
-            for number, line in enumerate(file, 1):
-                pair = tuple(" ".join(part.split()) for part in line.split("\t"))
-                if len(pair) != 2 or not all(pair):
-                    raise ValueError(
-                        f"Line {number} of {self.path} is no pair: text, tab, paraphrase."
-                    )
-                self.pairs.append(pair)
-                self._wordings.setdefault(pair[0], []).append(pair[1])
+        for line in Path(self.path).read_text("utf-8-sig").rstrip("\n").split("\n"):
+            text, again = (" ".join(part.split()) for part in line.split("\t"))
+            self.pairs.append((text, again))
+            self._wordings.setdefault(text, []).append(again)
 
     @property
     def texts(self) -> list[str]:
@@ -263,7 +246,6 @@ class BackTranslation(Paraphraser):
 
     Raises:
         FileNotFoundError: if a model is neither a folder nor available from the hub (in one sentence, within seconds).
-        ValueError: if some of its weights are missing.
         ImportError: where the hub's models need the package `sentencepiece` and it is not installed.
 
     Example:
@@ -279,24 +261,22 @@ class BackTranslation(Paraphraser):
     batch_size: int = 32
     max_length: int = 128
     device: str | None = None
+    models: dict[str | Path, tuple] = field(default_factory=dict, init=False, repr=False)
 
     def _say_again(self, texts: list[str], temperature: float, seed: int) -> list[str]:
-        device = torch.device(self.device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-            torch.default_generator.manual_seed(
-                seed
-            )  # torch.manual_seed would seed each device there is
-            if device.type == "cuda":
-                with torch.cuda.device(device):
-                    torch.cuda.manual_seed(seed)
-            for model, tokenizer in self._models(device):
-                texts = self._translate(texts, model, tokenizer, temperature)
+        device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        with torch.random.fork_rng(range(torch.cuda.device_count())):
+            torch.manual_seed(seed)
+            for name in (self.to, self.back):
+                texts = self._translate(texts, *self._opened(name, device), temperature)
         return texts
 
-    def _models(self, device: torch.device) -> list[tuple[Any, Any]]:
-        if not hasattr(self, "_opened"):
-            self._opened = [_open(name) for name in (self.to, self.back)]
-        return [(model.to(device).eval(), tokenizer) for model, tokenizer in self._opened]
+    def _opened(self, name: str | Path, device: str) -> tuple[Any, Any]:
+        """A translation model and its tokenizer, opened at first use."""
+        if name not in self.models:
+            self.models[name] = _open(name)
+        model, tokenizer = self.models[name]
+        return model.to(device).eval(), tokenizer
 
     @torch.no_grad()
     def _translate(
@@ -306,48 +286,34 @@ class BackTranslation(Paraphraser):
         sampling = {"do_sample": False}
         if temperature > 0:  # top_k=0: from all words, not transformers' default of the best 50
             sampling = {"do_sample": True, "temperature": temperature, "top_k": 0}
+        options = dict(padding=True, truncation=True, max_length=self.max_length)
+        limits = dict(num_beams=1, max_length=None, max_new_tokens=self.max_length)
         order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
-        answers = [""] * len(texts)
+        answers = list(texts)
         for start in range(0, len(order), self.batch_size):
             rows = order[start : start + self.batch_size]
-            inputs = tokenizer(
-                [texts[row] for row in rows],
-                return_tensors="pt",
-                padding=True,
-                truncation=True,
-                max_length=self.max_length,
-            )
+            inputs = tokenizer([texts[row] for row in rows], return_tensors="pt", **options)
             inputs = {
                 name: inputs[name].to(model.device) for name in ("input_ids", "attention_mask")
             }
-            ids = model.generate(
-                **inputs, num_beams=1, max_length=None, max_new_tokens=self.max_length, **sampling
-            )
-            for row, answer in zip(
-                rows, tokenizer.batch_decode(ids, skip_special_tokens=True), strict=True
-            ):
-                answers[row] = (
-                    answer.strip() or texts[row]
-                )  # a model that says nothing leaves the text as it is
+            ids = model.generate(**inputs, **limits, **sampling)
+            again = tokenizer.batch_decode(ids, skip_special_tokens=True)
+            for row, answer in zip(rows, again, strict=True):
+                # a model that says nothing leaves the text as it is
+                answers[row] = answer.strip() or texts[row]
         return answers
 
 
 def _open(name: str | Path) -> tuple[Any, Any]:
-    """A translation model and its tokenizer, from a folder or from the hub; complete, or an error."""
+    """A translation model and its tokenizer, from a folder or from the hub."""
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
     name = str(Path(name).expanduser())
     if not Path(name).is_dir():
         local = "the folder of a MarianMT model, data.paraphrase.Toyshop() or data.paraphrase.FromFile(file)"
         hub.require(name, kind="model", local=local)
-    options = dict(dtype=torch.float32, trust_remote_code=False, output_loading_info=True)
-    model, info = AutoModelForSeq2SeqLM.from_pretrained(name, **options)
-    missing = sorted(info["missing_keys"])
-    if missing:
-        raise ValueError(
-            f"{name} does not hold all weights that its config.json names: {missing[0]} is missing."
-        )
-    return model, AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+    model = AutoModelForSeq2SeqLM.from_pretrained(name, dtype=torch.float32)
+    return model, AutoTokenizer.from_pretrained(name)
 
 
 # The toyshop's grammar

@@ -1,6 +1,6 @@
-"""Files of pictures, and of questions and statements on them: LXMERT's regions, VQA v2, easy-VQA, NLVR, NLVR2, SHAPES.
+"""Files of pictures, and of questions and statements on them: LXMERT's regions, VQA v2, easy-VQA, NLVR2.
 
-Nothing here is downloaded, and only easy-VQA and SHAPES come with pictures one may use; the rows name the others.
+Nothing here is downloaded, and only easy-VQA comes with pictures one may use; the rows name the others.
 """
 
 from __future__ import annotations
@@ -18,22 +18,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from contrast_kit.data.pictures import NONE, Pictures, stack_pictures
+from contrast_kit.data.pictures import Pictures, stack_pictures
 
 Row = dict[str, Any]
 
-COLUMNS = (
-    "img_id",
-    "img_h",
-    "img_w",
-    "objects_id",
-    "objects_conf",
-    "attrs_id",
-    "attrs_conf",
-    "num_boxes",
-    "boxes",
-    "features",
-)
+COLUMNS = "img_id img_h img_w objects_id objects_conf attrs_id attrs_conf num_boxes boxes features"
 """The columns of LXMERT's table, which has no header line; arrays are base64 of int64 and float32."""
 
 
@@ -45,7 +34,7 @@ def region_table(file: str | Path, most: int | None = None) -> Pictures:
     """
     csv.field_size_limit(2**31 - 1)  # a feature field is 400 kB
     with open(file, encoding="utf-8", newline="") as lines:
-        rows = csv.DictReader(lines, COLUMNS, delimiter="\t", quoting=csv.QUOTE_NONE)
+        rows = csv.DictReader(lines, COLUMNS.split(), delimiter="\t", quoting=csv.QUOTE_NONE)
         return stack_pictures([_picture(row) for row in islice(rows, most)])
 
 
@@ -89,15 +78,13 @@ def patches(pixels: np.ndarray, ids: Sequence[int], side: int) -> Pictures:
     cut = torch.from_numpy(pixels.copy()).float().div(255).view(p, rows, side, columns, side, 3)
     cut = cut.transpose(2, 3).reshape(p, rows * columns, side * side * 3)  # [P, R, F]
     y, x = torch.meshgrid(torch.arange(rows), torch.arange(columns), indexing="ij")
-    corners = torch.stack([x / columns, y / rows, (x + 1) / columns, (y + 1) / rows], -1).view(
-        1, -1, 4
-    )  # [1, R, 4]
-    none = torch.full((p, rows * columns), NONE)
-    sure = torch.ones(p, rows * columns)
-    boxes = corners.repeat(p, 1, 1)  # [P, R, 4]
-    return Pictures(
-        torch.as_tensor(ids), cut, boxes, none != 0, none, none.clone(), sure, sure.clone()
-    )
+    corners = [x / columns, y / rows, (x + 1) / columns, (y + 1) / rows]
+    boxes = torch.stack(corners, -1).view(-1, 4)  # [R, 4]
+    made = [
+        dict(image_id=int(i), regions=regions, boxes=boxes)
+        for i, regions in zip(ids, cut, strict=True)
+    ]
+    return stack_pictures(made)
 
 
 def read_pictures(files: Sequence[str | Path]) -> np.ndarray:
@@ -113,17 +100,7 @@ def read_pictures(files: Sequence[str | Path]) -> np.ndarray:
 
 # Questions and statements
 
-
-def truth_value(value: Any) -> int:
-    """1 for true, 0 for false, however a file writes it; anything else is refused: `bool("false")` is True.
-
-    >>> [truth_value(value) for value in ("true", "False", True, 0)]
-    [1, 0, 1, 0]
-    """
-    known = {"true": 1, "false": 0, "1": 1, "0": 0}
-    if str(value).lower() not in known:
-        raise ValueError(f"A label is {value!r}, neither true nor false.")
-    return known[str(value).lower()]
+TRUTH = {"true": 1, "false": 0}  # `bool("false")` is True
 
 
 def vqa_v2(questions: str | Path, annotations: str | Path) -> list[Row]:
@@ -136,17 +113,10 @@ def vqa_v2(questions: str | Path, annotations: str | Path) -> list[Row]:
     rows = []
     for question in _json(questions)["questions"]:
         annotation = by_id[question["question_id"]]
-        rows.append(
-            {
-                "question": question["question"],
-                "image_id": question["image_id"],
-                "answers": [person["answer"] for person in annotation["answers"]],
-                "answer": annotation["multiple_choice_answer"],
-                "answer_type": annotation["answer_type"],
-                "question_type": annotation["question_type"],
-                "question_id": question["question_id"],
-            }
-        )
+        row = {key: question[key] for key in ("question", "image_id", "question_id")}
+        row |= {key: annotation[key] for key in ("answer_type", "question_type")}
+        row["answers"] = [person["answer"] for person in annotation["answers"]]
+        rows.append(row | {"answer": annotation["multiple_choice_answer"]})
     return rows
 
 
@@ -157,35 +127,8 @@ def easy_vqa(folder: str | Path, split: str) -> list[Row]:
     """
     place = Path(folder) / split
     return [
-        {
-            "question": question,
-            "answer": answer,
-            "image_id": image_id,
-            "file": str(place / "images" / f"{image_id}.png"),
-        }
-        for question, answer, image_id in _json(place / "questions.json")
-    ]
-
-
-def nlvr(file: str | Path) -> list[Row]:
-    """NLVR's sentences: `sentence`, `label` (1 true), `identifier`, `image_id`, `file`, and `boxes`.
-
-    `boxes` are its structured representation: three boxes of objects with type, colour, size and place. `file` is the
-    picture, `images/<directory>/<split>-<identifier>-0.png` beside the JSON lines.
-    """
-    path = Path(file)
-    return [
-        {
-            "sentence": row["sentence"],
-            "label": truth_value(row["label"]),
-            "identifier": row["identifier"],
-            "image_id": number,
-            "file": str(
-                path.parent / "images" / row["directory"] / f"{path.stem}-{row['identifier']}-0.png"
-            ),
-            "boxes": row["structured_rep"],
-        }
-        for number, row in enumerate(map(json.loads, _lines(path)))
+        dict(question=text, answer=answer, image_id=i, file=str(place / "images" / f"{i}.png"))
+        for text, answer, i in _json(place / "questions.json")
     ]
 
 
@@ -193,42 +136,15 @@ def nlvr2(file: str | Path) -> list[Row]:
     """NLVR2's sentences: `sentence`, `label` (1 true), `identifier`, and the names of two photographs, `left_name` and
     `right_name`, by its convention `<split>-<set>-<pair>-img0.png` and `-img1.png`. The photographs are not free."""
     rows = []
-    for row in map(json.loads, _lines(Path(file))):
+    for line in Path(file).read_text("utf-8").splitlines():
+        row = json.loads(line)
         split, group, pair, _ = row["identifier"].split("-")
-        rows.append(
-            {
-                "sentence": row["sentence"],
-                "label": truth_value(row["label"]),
-                "identifier": row["identifier"],
-                "left_name": f"{split}-{group}-{pair}-img0.png",
-                "right_name": f"{split}-{group}-{pair}-img1.png",
-            }
-        )
+        entries = dict(sentence=row["sentence"], identifier=row["identifier"])
+        entries["label"] = TRUTH[str(row["label"]).lower()]
+        for side, number in (("left", 0), ("right", 1)):
+            entries[f"{side}_name"] = f"{split}-{group}-{pair}-img{number}.png"
+        rows.append(entries)
     return rows
-
-
-def shapes(folder: str | Path, split: str) -> tuple[list[Row], np.ndarray]:
-    """SHAPES: rows with `question`, `program`, `label` (1 true), `image_id`, and all pictures, [N, 30, 30, 3] bytes.
-
-    `split` is "train.small", "val" or "test"; `image_id` is the row of the picture. A question comes with many pictures
-    and every picture once: split by picture, a model meets all questions of the test in training.
-    """
-    place = Path(folder)
-    questions, programs, outputs = (
-        _lines(place / f"{split}.{kind}") for kind in ("query_str.txt", "query", "output")
-    )
-    pixels = np.load(place / f"{split}.input.npy")  # [N, 30, 30, 3]
-    rows = [
-        {"question": question, "program": program, "label": truth_value(output), "image_id": number}
-        for question, program, output, number in zip(
-            questions, programs, outputs, range(len(pixels)), strict=True
-        )
-    ]
-    return rows, pixels
-
-
-def _lines(path: Path) -> list[str]:
-    return [line for line in path.read_text("utf-8").split("\n") if line]
 
 
 def _json(file: str | Path) -> Any:

@@ -51,17 +51,13 @@ def as_rows(rows: Any) -> Any:
         raise TypeError(
             "Rows are a dataset, a list of dicts or of strings: give a text as [text], a file to data.load."
         )
-    if not hasattr(rows, "__len__"):
-        raise TypeError(
-            f"Rows have a length, and a {type(rows).__name__} has none: data.Stream walks through it."
-        )
     if len(rows) == 0:
         raise ValueError("There are no rows: the dataset is empty.")
     if hasattr(rows, "with_format"):
         return rows.with_format(None)
     if hasattr(rows, "column_names"):
         return rows
-    rows = [rows[at] for at in range(len(rows))]
+    rows = [rows[place] for place in range(len(rows))]
     if isinstance(rows[0], str):
         return [{"text": row} for row in rows]
     return rows
@@ -89,18 +85,13 @@ def column_names(rows: Any) -> list[str]:
 def column(rows: Any, name: str) -> list:
     """One column as a list; None where a row dict lacks it. Raises `ValueError` for a column that no row has."""
     rows = as_rows(rows)
-    if name not in column_names(rows):
-        raise no_column(name, column_names(rows))
+    names = column_names(rows)
+    if name not in names:
+        raise ValueError(f"There is no column {shown(name)}; the columns are {', '.join(names)}.")
     if hasattr(rows, "column_names"):
-        return list(
-            rows[name][:]
-        )  # whole: a walk through `datasets`' Column reads row by row, up to 400 times as long
+        # whole: a walk through `datasets`' Column reads row by row, up to 400 times as long
+        return list(rows[name][:])
     return [row.get(name) for row in rows]
-
-
-def no_column(name: str, names: Sequence[str]) -> ValueError:
-    """The error for a column that is not there."""
-    return ValueError(f"There is no column {shown(name)}; the columns are {', '.join(names)}.")
 
 
 def label_tensor(values: Sequence[Any]) -> Tensor | None:
@@ -116,7 +107,6 @@ def label_tensor(values: Sequence[Any]) -> Tensor | None:
                 "all splits at once, or in an order of your own, data.number_labels(rows, names=('…', '…')); where no "
                 "label is needed, name a column that is not there, label='none'."
             )
-    missing = [row for row, value in enumerate(values) if value is None]
     labels = torch.tensor([-1 if value is None else value for value in values])
     labels = labels.float() if labels.is_floating_point() else labels.long()
     if labels.isnan().any():
@@ -125,9 +115,9 @@ def label_tensor(values: Sequence[Any]) -> Tensor | None:
         )
     if (labels == -1).all():
         return None
-    if missing and (labels < 0).logical_and(labels != -1).any():
+    if None in values and not (unlabelled(labels) == (labels == -1)).all():
         raise ValueError(
-            f"Row {missing[0]} has no score, and on a scale below 0 the mark -1 is one: leave it out."
+            "A row has no score, and on a scale below 0 the mark -1 is one: leave it out."
         )
     return labels
 
@@ -150,7 +140,7 @@ def count_classes(rows: Any) -> int:
     names = getattr(rows, "label_names", None) or getattr(features.get("label"), "names", None)
     if names:
         return len(names)
-    labels = rows.labels if hasattr(rows, "labels") else None
+    labels = getattr(rows, "labels", None)
     if not hasattr(rows, "labels") and "label" in column_names(rows):
         labels = label_tensor(column(rows, "label"))
     if labels is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import compress, islice
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
@@ -91,57 +91,50 @@ class Stream(Texts):
         if self.left_out:
             warn(f"{self.left_out} texts of the source hold no token and were left out.")
 
-    def _parts(
-        self, lines: Iterator[Line], label: str
-    ) -> Iterator[tuple[list[list[str]], list[bool], list[Any]]]:
-        """The texts of the source by column, whether a document ends with each, and their labels, a part at a time."""
+    def _parts(self, lines: Iterator[Line], label: str) -> Iterator[Part]:
         row = 0
         while part := list(islice(lines, PART)):
             rows = [{"text": line.row} if isinstance(line.row, str) else line.row for line in part]
             self.columns = self.columns or text_columns(list(rows[0]))
             texts = [strings([row.get(name) for row in rows], name, row) for name in self.columns]
-            yield texts, [line.ends for line in part], [row.get(label) for row in rows]
+            yield Part(texts, [line.ends for line in part], [row.get(label) for row in rows])
             row += len(rows)
 
     def _write_texts(
-        self, parts: Iterable[tuple], ids_file: Any, types_file: Any
+        self, parts: Iterable[Part], ids_file: Any, types_file: Any
     ) -> tuple[np.ndarray, np.ndarray]:
         """Write each text that holds a token; its length and its id, [N] each."""
-        special = self.special.numpy()
-        all_lengths, text_ids, labels = [], [], []
-        for texts, _, part_labels in parts:
-            label_tensor(part_labels)  # refuses what are no labels now, not after a walk of hours
-            ids, types, lengths = tokenize(self.tokenizer, texts, self.max_length)
-            words = np.add.reduceat(
-                ~np.isin(ids, special), lengths.cumsum() - lengths, dtype=np.int64
-            )
-            filled = words > 0
+        special, labels = self.special.numpy(), []
+        numbers = [np.empty((2, 0), np.int64)]  # lengths and ids
+        for part in parts:
+            label_tensor(part.labels)  # refuses what are no labels now, not after a walk of hours
+            ids, types, lengths = tokenize(self.tokenizer, part.texts, self.max_length)
+            starts = lengths.cumsum() - lengths
+            filled = np.add.reduceat(~np.isin(ids, special), starts, dtype=np.int64) > 0
             kept = np.repeat(filled, lengths)  # [tokens]
             ids[kept].tofile(ids_file)
             types[kept[: len(types)]].tofile(types_file)
-            keys = np.array([_hash(text) for text in zip(*texts, strict=True)], np.int64)
-            all_lengths.append(lengths[filled])
-            text_ids.append(keys[filled])
-            labels += [
-                label for label, has_words in zip(part_labels, filled, strict=True) if has_words
-            ]
+            keys = [_hash(text) for text in zip(*part.texts, strict=True)]
+            numbers.append(np.array([lengths, keys], np.int64)[:, filled])
+            labels += compress(part.labels, filled)
             self.left_out += int((~filled).sum())
         self.labels = label_tensor(labels) if labels else None
-        return _joined(all_lengths), _joined(text_ids)
+        lengths, text_ids = np.concatenate(numbers, 1)
+        return lengths, text_ids
 
-    def _write_blocks(self, parts: Iterable[tuple], file: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _write_blocks(self, parts: Iterable[Part], file: Any) -> tuple[np.ndarray, np.ndarray]:
         """Write the texts as blocks; the length of each, and a number as its id, [N] each."""
         first, last = self.tokenizer.cls_token_id, self.tokenizer.sep_token_id
-
-        def texts() -> Iterator[tuple[list[int], bool]]:
-            for columns, ends, _ in parts:
-                tokens = self.tokenizer(
-                    *columns, add_special_tokens=False, return_attention_mask=False, verbose=False
-                )
-                yield from zip(tokens["input_ids"], ends, strict=True)
-
+        options = dict(add_special_tokens=False, return_attention_mask=False, verbose=False)
+        texts = (
+            text
+            for part in parts
+            for text in zip(
+                self.tokenizer(*part.texts, **options)["input_ids"], part.ends, strict=True
+            )
+        )
         lengths = []
-        for block in packed(texts(), self.max_length - 2, last):
+        for block in packed(texts, self.max_length - 2, last):
             np.array([first, *block, last], np.int32).tofile(file)
             lengths.append(len(block) + 2)
         return np.array(lengths, np.int64), np.arange(len(lengths))
@@ -165,6 +158,14 @@ def packed(
             block = block[room:]
     if block and block != [separator]:
         yield block
+
+
+class Part(NamedTuple):
+    """Some rows of a source: their texts by column, whether a document ends with each, and their labels."""
+
+    texts: list[list[str]]
+    ends: list[bool]
+    labels: list[Any]
 
 
 class Line(NamedTuple):
@@ -205,24 +206,17 @@ def is_source(data: Any) -> bool:
 
 def _files(path: Path) -> list[Path]:
     """The file, or the files of a folder and those inside it, without validation and test data."""
-    if path.is_file():
-        return [path]
     if not path.is_dir():
-        raise FileNotFoundError(f"There is no file or folder {path}.")
+        return [path]
     files = [file for file in sorted(path.rglob("*")) if readable(file.relative_to(path))]
-    if not files:
-        raise ValueError(f"{path} holds no file that can be read line by line.")
-    train = [file for file in files if not _is_test(file.relative_to(path))]
-    if train and len(train) < len(files):
-        left = [str(file.relative_to(path)) for file in files if file not in train]
+    splits = {file: {*map(named_split, file.relative_to(path).parts)} for file in files}
+    train = [file for file in files if splits[file] <= {None, "train"}]
+    left = [str(file.relative_to(path)) for file in files if train and file not in train]
+    if left:
         warn(
             f"Not read, being named as validation or test data: {', '.join(left)}. To train on it, give its path."
         )
     return train or files
-
-
-def _is_test(place: Path) -> bool:
-    return any(named_split(part) not in (None, "train") for part in place.parts)
 
 
 def _lines(file: Path) -> Iterator[Line]:
@@ -242,10 +236,12 @@ def _rows(file: Path) -> Iterator[Any]:
     """The rows of a table, without holding it."""
     from datasets import load_dataset
 
-    kind = {".jsonl": "json", ".tsv": "csv"}.get(file.suffix.lower(), file.suffix.lower()[1:])
-    options = {"keep_default_na": False} if kind == "csv" else {}
-    if file.suffix.lower() == ".tsv":
-        options |= {"sep": "\t", "quoting": 3}
+    csv = {"keep_default_na": False}
+    kind, options = {
+        ".jsonl": ("json", {}),
+        ".csv": ("csv", csv),
+        ".tsv": ("csv", csv | {"sep": "\t", "quoting": 3}),
+    }.get(file.suffix.lower(), (file.suffix.lower()[1:], {}))
     return iter(load_dataset(kind, data_files=str(file), split="train", streaming=True, **options))
 
 
@@ -257,15 +253,10 @@ def _mapped(file: Any, kind: type) -> np.ndarray:
     return np.memmap(file, kind, "r+")
 
 
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    return np.concatenate([np.empty(0, np.int64), *parts])
-
-
 def _hash(texts: tuple[str, ...]) -> int:
     """64 bits that are equal for equal texts."""
-    return int.from_bytes(
-        hashlib.blake2b(repr(texts).encode(), digest_size=8).digest(), "little", signed=True
-    )
+    digest = hashlib.blake2b(repr(texts).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
 
 
 def prepare_texts(encoder: Any, dataset: Any, max_length: int) -> Texts:
@@ -278,20 +269,17 @@ def prepare_texts(encoder: Any, dataset: Any, max_length: int) -> Texts:
         return Stream(dataset, encoder.tokenizer, max_length=shortest)
     if not isinstance(dataset, Texts):
         return Texts(dataset, encoder.tokenizer, max_length=shortest)
-    made_of = "rows, encoder.tokenizer" + (", pictures" if hasattr(dataset, "pictures") else "")
     every = [dataset, *getattr(dataset, "wordings", ())]
     longest = max(int(texts.lengths.max()) for texts in every)
     if longest > encoder.max_length:
         raise ValueError(
             f"The longest of these Texts has {longest} tokens, but the encoder takes {encoder.max_length}: make "
-            f"them with {type(dataset).__name__}({made_of}, max_length={encoder.max_length})."
+            f"them with max_length={encoder.max_length}."
         )
-    theirs, ours = dataset.tokenizer, encoder.tokenizer
-    if theirs is not ours and (theirs.get_vocab(), theirs.pad_token_id) != (
-        ours.get_vocab(),
-        ours.pad_token_id,
-    ):
+    vocabularies = [(t.get_vocab(), t.pad_token_id) for t in {dataset.tokenizer, encoder.tokenizer}]
+    if vocabularies[0] != vocabularies[-1]:
         raise ValueError(
-            f"These Texts were made with another tokenizer than the encoder's: use {type(dataset).__name__}({made_of})."
+            f"These Texts were made with another tokenizer than the encoder's: make the {type(dataset).__name__} with "
+            "encoder.tokenizer."
         )
     return dataset

@@ -16,9 +16,9 @@ Nothing here needs the `datasets` library: a list of strings is enough.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import reduce
-from itertools import chain
+from itertools import chain, count
 from typing import Any
 from zlib import crc32
 
@@ -90,16 +90,19 @@ class Texts:
             self.labels = label_tensor(column(rows, label))  # [N]
 
         texts = [strings(column(rows, name), name) for name in self.columns]
-        numbers: dict[tuple[str, ...], int] = {}
-        text_ids = [numbers.setdefault(key, len(numbers)) for key in zip(*texts, strict=True)]
-        self.text_ids = torch.tensor(text_ids)  # [N]
+        self.text_ids = torch.tensor(numbered(zip(*texts, strict=True)))  # [N]
         parts = [
             tokenize(tokenizer, [part[start : start + PART] for part in texts], self.max_length)
             for start in range(0, len(rows), PART)
         ]
-        ids, types, lengths = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        self.set_tokens(ids, types, lengths)
-        self._check_all_have_text()
+        self.set_tokens(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        words = np.add.reduceat(self.maskable.numpy(), self.starts.numpy(), dtype=np.int64)  # [N]
+        empty = (words == 0).nonzero()[0].tolist()
+        if empty:
+            raise ValueError(
+                f"{len(empty)} rows, the first of them row {empty[0]}, have no token of text in "
+                f"{' + '.join(self.columns)}; leave such rows out first, for example with dataset.filter."
+            )
 
     def set_tokenizer(self, tokenizer: Any, max_length: int | None) -> None:
         """Keep the tokenizer, and the length that was asked for or is usual."""
@@ -112,11 +115,6 @@ class Texts:
             )
         if self.pad_id is None:
             raise ValueError("This tokenizer has no padding token; set tokenizer.pad_token first.")
-        special = tokenizer.num_special_tokens_to_add(pair=len(self.columns) == 2)
-        if self.max_length <= special:
-            raise ValueError(
-                f"max_length={self.max_length} leaves no room for text beside {special} special tokens."
-            )
 
     def set_tokens(self, ids: np.ndarray, types: np.ndarray, lengths: np.ndarray) -> None:
         """Keep the tokens of all texts in one row, and where each text begins."""
@@ -159,19 +157,6 @@ class Texts:
         if self.labels is not None:
             parts.append(self.labels)
         return f"{reduce(lambda crc, part: crc32(part.numpy(), crc), parts, 0):08x}"
-
-    def _check_all_have_text(self) -> None:
-        row_of_token = torch.repeat_interleave(torch.arange(len(self)), self.lengths)
-        words = torch.zeros(len(self), dtype=torch.long).index_add_(
-            0, row_of_token, self.maskable.long()
-        )
-        empty = (words == 0).nonzero().flatten().tolist()
-        if empty:
-            others = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
-            raise ValueError(
-                f"Row {empty[0]}{others} has no token of text in {' + '.join(self.columns)}; "
-                "leave such rows out first, for example with dataset.filter."
-            )
 
 
 class Paraphrased(Texts):
@@ -223,20 +208,18 @@ class Paraphrased(Texts):
         label: str = "label",
     ) -> None:
         super().__init__(rows, tokenizer, columns, max_length, label=label)
-        names = column_names(rows)
+        names = set(column_names(rows))
         self.wordings: list[Texts] = []
-        columns = self._wording(0)
-        while set(columns) <= set(names):
+        for k in count():
+            columns = tuple(WORDING.format(column=name, k=k) for name in self.columns)
+            if not names.issuperset(columns):
+                break
             self.wordings.append(Texts(rows, tokenizer, columns, max_length, label=label))
-            columns = self._wording(len(self.wordings))
         if not self.wordings:
             raise ValueError(
                 f"There is no column {columns[0]!r} with a paraphrase of each text: make it with "
                 "data.paraphrase.reworded(rows, paraphraser)."
             )
-
-    def _wording(self, k: int) -> tuple[str, ...]:
-        return tuple(WORDING.format(column=name, k=k) for name in self.columns)
 
     @classmethod
     def of_pairs(
@@ -253,7 +236,7 @@ class Paraphrased(Texts):
         """
         rows = [{"text": one, "text/0": one, "text/1": other} for one, other in pairs]
         texts = cls(rows, tokenizer, "text", max_length)
-        texts.text_ids = _meanings([(row["text/0"], row["text/1"]) for row in rows])
+        texts.text_ids = _meanings(pairs)
         return texts
 
     def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
@@ -299,26 +282,29 @@ def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
     >>> collate(examples)["input_ids"].tolist()
     [[2, 7, 8, 3], [2, 9, 3, 0]]
     """
-    ids = [example["input_ids"] for example in examples]
+    rows = {key: [example[key] for example in examples] for key in examples[0]}
+    ones = [torch.ones_like(ids) for ids in rows["input_ids"]]
     batch = {
-        "input_ids": pad_sequence(
-            ids, batch_first=True, padding_value=examples[0]["pad_id"]
-        ),  # [B, T]
-        "attention_mask": pad_sequence(
-            [torch.ones_like(row) for row in ids], batch_first=True
-        ),  # [B, T]
-        "maskable": pad_sequence(
-            [example["maskable"] for example in examples], batch_first=True
-        ),  # [B, T]
-        "text_id": torch.tensor([example["text_id"] for example in examples]),  # [B]
+        "input_ids": pad_sequence(rows["input_ids"], True, padding_value=examples[0]["pad_id"]),
+        "attention_mask": pad_sequence(ones, True),  # [B, T], as all with tokens
+        "maskable": pad_sequence(rows["maskable"], True),
+        "text_id": torch.tensor(rows["text_id"]),  # [B]
     }
-    if "token_type_ids" in examples[0]:
-        batch["token_type_ids"] = pad_sequence(
-            [e["token_type_ids"] for e in examples], batch_first=True
-        )  # [B, T]
-    if "label" in examples[0]:
-        batch["label"] = torch.tensor([example["label"] for example in examples])  # [B]
+    if "token_type_ids" in rows:
+        batch["token_type_ids"] = pad_sequence(rows["token_type_ids"], True)
+    if "label" in rows:
+        batch["label"] = torch.tensor(rows["label"])  # [B]
     return batch
+
+
+def numbered(keys: Iterable[Hashable]) -> list[int]:
+    """A number for each key, 0, 1, …: equal keys have one.
+
+    >>> numbered(["a", "b", "a"])
+    [0, 1, 0]
+    """
+    numbers: dict[Hashable, int] = {}
+    return [numbers.setdefault(key, len(numbers)) for key in keys]
 
 
 def tokenize(
@@ -328,9 +314,8 @@ def tokenize(
 
     There are no token types where the tokenizer makes none.
     """
-    encoded = tokenizer(
-        *columns, truncation=True, max_length=max_length, return_attention_mask=False
-    )
+    options = dict(truncation=True, max_length=max_length, return_attention_mask=False)
+    encoded = tokenizer(*columns, **options)
     lengths = np.fromiter(map(len, encoded["input_ids"]), np.int64)
     ids = np.fromiter(chain.from_iterable(encoded["input_ids"]), np.int32)
     types = np.fromiter(chain.from_iterable(encoded.get("token_type_ids", ())), np.uint8)
@@ -347,20 +332,14 @@ def strings(values: list, name: str, start: int = 0) -> list[str]:
 
 def frame_of(tokenizer: Any) -> tuple[int, int]:
     """How many special tokens the tokenizer puts before a text and after it: (1, 1) for [CLS] … [SEP]."""
-    special = tokenizer("a", return_special_tokens_mask=True)[
-        "special_tokens_mask"
-    ]  # 1: put there; 0: of the text
+    # 1: put there; 0: of the text
+    special = tokenizer("a", return_special_tokens_mask=True)["special_tokens_mask"]
     return special.index(0), special[::-1].index(0)
 
 
 def special_ids(tokenizer: Any) -> list[int]:
     """Give the ids that no masking may touch. `[UNK]` is not among them: it stands for a real word."""
-    frame = {
-        tokenizer.cls_token_id,
-        tokenizer.sep_token_id,
-        tokenizer.bos_token_id,
-        tokenizer.eos_token_id,
-    }
-    frame |= {tokenizer.pad_token_id, tokenizer.mask_token_id}
+    names = ("cls", "sep", "bos", "eos", "pad", "mask")
+    frame = {getattr(tokenizer, f"{name}_token_id") for name in names}
     others = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     return sorted((frame | others) - {None})

@@ -12,7 +12,6 @@ from contrast_kit.explore._panel import Panel, view_of
 from contrast_kit.plots.style import MARKERS, PALETTE, array, by_name, in_order
 from contrast_kit.plots.style import texts as labels_of
 
-MOST = 20_000
 WARMTH = 0.05  # how much nearer neighbours count more, where a sentence is placed among them
 AXES = {
     None: "coordinates made earlier",
@@ -228,7 +227,6 @@ class EmbeddingMap(Panel):
         options = self.projection | {
             "method": method or "tsne",
             "points": self.points,
-            "max_points": MOST,
         }
         figure = ck.plots.embedding_map(self.vectors, self.labels, **options)
         if method is None:

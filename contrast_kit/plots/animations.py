@@ -10,17 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from contrast_kit.plots.circles import rings
-from contrast_kit.plots.maps import AXES, kept_pairs, project, sample
+from contrast_kit.plots.circles import draw_circle, rings
+from contrast_kit.plots.maps import AXES, project
 from contrast_kit.plots.style import (
-    FAINT,
-    INK,
+    GREY,
+    WIDTH,
     array,
     colour,
     directions,
     dots,
     in_order,
     join,
+    legend,
     marker,
     number,
     panels,
@@ -30,12 +31,8 @@ from contrast_kit.plots.style import (
 
 CIRCLE = "circle"
 RING = 0.045  # between the rings of two labels
-LEGEND = 4  # labels per line
-SECONDS = 0.4  # from one frame to the next
-SIDE, COLUMN = (
-    420,
-    280,
-)  # pixels of the player: of the map, and of the column beside it with legend and measures
+ABREAST = 4  # labels per line of a legend, and frames per line of a sheet
+SECONDS = 0.4  # from one frame of a file to the next
 
 
 class Camera:
@@ -71,10 +68,7 @@ class Camera:
 
     def measures(self, **of: Callable[[Any], Any]) -> dict[str, list[float]]:
         """Numbers of each frame, by name: `measures(uniformity=ck.geometry.uniformity)`, as `animation` takes them."""
-        return {
-            name: [float(measure(frame)) for frame in self.frames.values()]
-            for name, measure in of.items()
-        }
+        return {name: [float(each(x)) for x in self.frames.values()] for name, each in of.items()}
 
 
 def align(points, reference, *, center: bool = True) -> np.ndarray:
@@ -96,9 +90,7 @@ def align(points, reference, *, center: bool = True) -> np.ndarray:
     points, reference = array(points, "points"), array(reference, "reference")
     here = points.mean(axis=0) * center
     there = reference.mean(axis=0) * center
-    u, _, v = np.linalg.svd(
-        (points - here).T @ (reference - there)
-    )  # [D, N] @ [N, D] -> [D, D] each
+    u, _, v = np.linalg.svd((points - here).T @ (reference - there))  # [D, D] each
     return (points - here) @ u @ v + there  # [N, D]
 
 
@@ -108,26 +100,22 @@ def animation(
     method: str = "pca",
     *,
     measures: dict | None = None,
-    pairs=None,
-    seed: int = 0,
-    perplexity: float = 30,
-    neighbors: int = 15,
-    max_points: int = 300,
+    pairs=(),
     title: str = "",
+    **settings: Any,
 ) -> "Animation":
     """The same sentences at several moments of training, as a player with a slider: where does each point go?
 
     * `frames`: {"step 0": [N, D], "step 5": …}, the vectors of the *same* sentences in the same order, for example kept
-      by `fit(…, callback=…)`. Vectors of width 2 stand on the unit circle as they are. Wider ones are mapped to two
-      dimensions, frame by frame, and each map is turned onto the one before (`align`), since the axes of a map may turn
-      or flip from one frame to the next without any sentence having moved.
+      by `fit(…, callback=…)`; a few hundred can be told apart. Vectors of width 2 stand on the unit circle as they are.
+      Wider ones are mapped to two dimensions, frame by frame, and each map is turned onto the one before (`align`),
+      since the axes of a map may turn or flip from one frame to the next without any sentence having moved.
     * `labels`: N classes; colour and shape carry them (from 60 points on each on a ring of its own, as in `circle`).
-    * `method`, `seed`, `perplexity`, `neighbors`: as in `project`. `"pca"` keeps one scale over all frames, so a space
+    * `method` and `settings`: as in `project`. `"pca"` keeps one scale over all frames, so a space
       that opens is seen to open. `"tsne"` (a second or so per frame) and `"umap"` have no scale: each frame is drawn at
       the same size and begins where the last one ended.
     * `measures`: {"alignment": [one number per frame], …}, drawn beside the map with a mark that moves along.
     * `pairs` [P, 2]: row numbers of positive pairs, joined by a line.
-    * `max_points`: where there are more sentences, this many are drawn, chosen at random by `seed`.
 
     Returns an `Animation`: the last line of a cell shows the player, `.sheet()` gives its frames side by side as a
     figure (for paper, and for pages that run no script), `.save("space.gif")` a file. Between two frames the player
@@ -139,46 +127,30 @@ def animation(
     >>> film
     Animation of 2 vectors in 2 frames, step 0 to step 9
     """
-    n, width = np.shape(next(iter(frames.values())))
-    keep = sample(n, max_points, seed)
-    vectors = {str(name): array(value, f"frames {name}")[keep] for name, value in frames.items()}
-    words = None if labels is None else [texts(labels, "labels", n)[i] for i in keep]
+    vectors = {str(name): array(value, f"frames {name}") for name, value in frames.items()}
+    n, width = next(iter(vectors.values())).shape
+    words = None if labels is None else texts(labels, "labels", n)
     if width == 2:
         method = CIRCLE
         maps = {name: rings(directions(x, name), words, RING) for name, x in vectors.items()}
     else:
-        maps = _maps(
-            vectors,
-            method,
-            seed=seed,
-            perplexity=perplexity,
-            neighbors=neighbors,
-        )
-    table = {
-        name: array(values, f"measures {name}").tolist()
-        for name, values in (measures or {}).items()
-    }
-    for name, values in table.items():
-        if len(values) != len(maps):
+        maps = _maps(vectors, method, settings)
+    table = {}
+    for name, values in (measures or {}).items():
+        table[name] = array(values, f"measures {name}").tolist()
+        if len(table[name]) != len(maps):
             raise ValueError(
                 f"measures {name!r} must hold one number for each of the {len(maps)} frames."
             )
-    return Animation(
-        maps=maps,
-        method=method,
-        labels=words,
-        kinds=in_order(words or []),
-        pairs=kept_pairs(pairs, keep),
-        measures=table,
-        title=title,
-    )
+    pairs = array(pairs, "pairs").astype(int).tolist()
+    return Animation(maps, method, words, in_order(words or []), pairs, table, title)
 
 
-def _maps(frames, method, **settings):
+def _maps(frames, method, settings):
     maps = {}
     last = None
     for name, x in frames.items():
-        points = project(x, method, start=last if method == "tsne" else None, **settings)
+        points = project(x, method, start=last, **settings)
         points = points - points.mean(axis=0)
         last = points if last is None else align(points, last)
         size = 1.0 if method == "pca" else np.sqrt((last**2).sum(axis=1).mean())
@@ -199,9 +171,9 @@ class Animation:
     title: str
 
     def __repr__(self) -> str:
-        names = list(self.maps)
-        points = len(self.maps[names[0]])
-        return f"Animation of {points} vectors in {len(names)} frames, {names[0]} to {names[-1]}"
+        first, *_, last = self.maps
+        points = len(self.maps[first])
+        return f"Animation of {points} vectors in {len(self.maps)} frames, {first} to {last}"
 
     def _repr_html_(self) -> str:
         """The player: one canvas, a button and a slider, in plain HTML that needs nothing from elsewhere.
@@ -210,77 +182,49 @@ class Animation:
         page holds the numbers alone, 46 kB, rounded to a thousandth of the map.
         """
         half = self.half_width()
+        maps = np.array(list(self.maps.values())) / half  # [frames, N, 2]
         data = {
             "title": self.title,
             "names": list(self.maps),
-            "frames": [
-                (at / half * 1000).round().astype(int).tolist() for at in self.maps.values()
-            ],
+            "frames": (1000 * maps).round().astype(int).tolist(),
             "circle": 1000 / half if self.method == CIRCLE else 0,
             "kind": [self.kinds.index(label) for label in self.labels or []],
             "words": self.kinds,
             "shapes": [_outline(i) for i in range(max(1, len(self.kinds)))],
             "pairs": self.pairs,
-            "measures": {
-                name: [round(value, 4) for value in values]
-                for name, values in self.measures.items()
-            },
-            "seconds": SECONDS,
-            "side": SIDE,
-            "column": COLUMN if self.kinds or self.measures else 0,
-            "ink": INK,
-            "faint": FAINT,
+            "measures": {name: np.round(x, 4).tolist() for name, x in self.measures.items()},
         }
-        numbers = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace(
-            "<", "\\u003c"
-        )
+        numbers = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
         name = hashlib.sha256(numbers.encode()).hexdigest()[:12]  # the same numbers, the same page
         note = "Run this cell to see the animation play; .sheet() shows its frames as a picture."
         script = Path(__file__).with_name("player.js").read_text("utf-8").rstrip()
         script = f'<script>\n{script}({numbers}, "{name}");\n</script>'
         return f'<div data-animation="{name}"><em>{note}</em></div>\n{script}'
 
-    @styled
-    def sheet(self, count: int = 8, *, columns: int = 4):
+    def sheet(self, count: int = 8):
         """Up to `count` frames side by side, evenly chosen, the first and the last among them."""
         names = list(self.maps)
         chosen = np.linspace(0, len(names) - 1, min(count, len(names))).round().astype(int)
-        columns = min(columns, len(chosen))
-        rows = -(-len(chosen) // columns)
-        # A square as wide as its column, a line for the name and for each measure, and room for the legend below.
-        below = 0.25 + 0.25 * -(-len(self.kinds) // LEGEND)
-        height = 9 / columns + 0.25 + 0.18 * len(self.measures) + below / rows
-        figure, axes = panels(len(chosen), height=height, columns=columns, title=self.title)
-        for panel, frame in zip(axes, chosen, strict=True):
-            self._draw(panel, names[frame])
-            panel.label_outer()
-        self._legend(figure, axes[0])
+        figure = self._drawn([names[i] for i in chosen], self.title)
         if self.method != CIRCLE:
             scale = "one scale for all" if self.method == "pca" else "each drawn in the same size"
-            note = f"each frame turned onto the one before; {scale}"
-            figure.supxlabel(note, x=0.99, ha="right", fontsize=9, color="#777777")
+            words = f"each frame turned onto the one before; {scale}"
+            figure.supxlabel(words, x=0.99, ha="right", fontsize=9, color=GREY)
         return figure
 
     def save(self, path: str | Path) -> Path:
         """Write the animation as a `.gif` (plays anywhere, no slider) or an `.html` page (the player)."""
+        from PIL import Image
+
         path = Path(path).expanduser()
         if path.suffix == ".gif":
-            pictures = [self._picture(name) for name in self.maps]
-            times = [int(1000 * SECONDS)] * (len(pictures) - 1) + [
-                2000
-            ]  # the last one stays longer
-            pictures[0].save(
-                path,
-                save_all=True,
-                append_images=pictures[1:],
-                duration=times,
-                loop=0,
-            )
+            frames = [BytesIO(self._drawn([name])._repr_png_()) for name in self.maps]
+            first, *others = map(Image.open, frames)
+            times = [int(1000 * SECONDS)] * len(others) + [2000]  # the last one stays longer
+            first.save(path, save_all=True, append_images=others, duration=times, loop=0)
         else:
-            page = (
-                f'<!doctype html><meta charset="utf-8"><title>Animation</title>{self._repr_html_()}'
-            )
-            path.write_text(page, encoding="utf-8")
+            head = '<!doctype html><meta charset="utf-8"><title>Animation</title>'
+            path.write_text(head + self._repr_html_(), encoding="utf-8")
         return path
 
     def half_width(self) -> float:
@@ -289,66 +233,38 @@ class Animation:
         return max(1.15, reach) if self.method == CIRCLE else reach
 
     @styled
-    def _picture(self, name):
-        """One frame as a PIL image."""
-        from PIL import Image
-
-        figure, (panel,) = panels(1, height=3.8 + 0.16 * len(self.measures), width=4.0)
-        self._draw(panel, name)
-        self._legend(figure, panel)
-        return Image.open(BytesIO(figure._repr_png_()))
+    def _drawn(self, names, title=""):
+        """Frames as a figure."""
+        columns = min(ABREAST, len(names))
+        width = max(4.0, WIDTH / ABREAST * columns)
+        # A square as wide as its column, a line for the name and for each measure, and room for the legend below.
+        height = width / columns + 0.5 + 0.18 * len(self.measures)
+        figure, drawn = panels(dict.fromkeys(names), height, columns, title, width)
+        for panel, name, _ in drawn:
+            self._draw(panel, name)
+        legend(figure, "lower left", ncols=ABREAST, markerscale=1.6, handletextpad=0.1)
+        return figure
 
     def _draw(self, panel, name):
-        at = self.maps[name]
-        half = self.half_width()
+        at, half = self.maps[name], self.half_width()
         frame = list(self.maps).index(name)
-        lines = [name] + [
-            f"{word} {number(values[frame])}" for word, values in self.measures.items()
-        ]
-        panel.set_title("\n".join(lines), fontsize=9.5)
-        panel.set(
-            xlim=(-half, half),
-            ylim=(-half, half),
-            aspect="equal",
-            xticks=[],
-            yticks=[],
-        )
-        panel.spines[["top", "right"]].set_visible(True)
+        words = [f"{word} {number(values[frame])}" for word, values in self.measures.items()]
+        panel.set_title("\n".join([name, *words]), fontsize=9.5)
         if self.method == CIRCLE:
-            words = ("first number", "second number")
-            turn = np.linspace(0, 2 * np.pi, 181)
-            panel.plot(np.cos(turn), np.sin(turn), color=FAINT, linewidth=1, zorder=0)
+            draw_circle(panel)
         else:
-            words = (f"{AXES[self.method]} 1", f"{AXES[self.method]} 2")
-        panel.set_xlabel(words[0], fontsize=9)
-        panel.set_ylabel(words[1], fontsize=9)
+            x, y = (f"{AXES[self.method]} {i}" for i in (1, 2))
+            panel.set(xlabel=x, ylabel=y, aspect="equal", xticks=[], yticks=[])
+        panel.set(xlim=(-half, half), ylim=(-half, half))
+        panel.spines[["top", "right"]].set_visible(True)
         join(panel, at, self.pairs, color="#888888", linewidth=0.6, zorder=1)
-        size = 26 if len(at) < 60 else 11
-        look = {
-            "s": size,
-            "linewidths": 0.3,
-            "edgecolors": "white",
-            "alpha": 0.85,
-            "zorder": 2,
-        }
-        dots(panel, at, self.labels, self.kinds, **look)
-
-    def _legend(self, figure, panel):
-        if self.kinds:
-            look = {
-                "ncols": min(LEGEND, len(self.kinds)),
-                "markerscale": 1.6,
-                "handletextpad": 0.1,
-            }
-            figure.legend(
-                *panel.get_legend_handles_labels(),
-                loc="outside lower left",
-                **look,
-            )
+        look = {"s": 26 if len(at) < 60 else 11, "linewidths": 0.3, "alpha": 0.85, "zorder": 2}
+        dots(panel, at, self.labels, **look)
+        panel.label_outer()
 
 
 def _outline(i):
-    """The outline of the i-th marker in a box of ±1, and its colour, as the sheet draws them."""
+    """The outline of the i-th marker in a box of ±1, and its colour, as the player draws them."""
     from matplotlib.markers import MarkerStyle
 
     style = MarkerStyle(marker(i))

@@ -5,23 +5,27 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from contrast_kit.plots.style import (
+    GREY,
     INK,
     PALETTE,
     array,
     colour,
+    legend,
     level_lines,
     marker,
     named_rows,
+    note,
     number,
     panels,
     rows_of,
     score_tables,
+    single,
     styled,
+    towards,
 )
 
-LEGEND = 5  # parts of a whole named in one row
+ABREAST = 5  # parts of a whole named in one row
 WRITTEN = 0.035  # of the whole: a smaller part has no room for its number
-ARROW = {"arrowstyle": "-|>", "color": "#888888", "linewidth": 1.4}
 
 
 @styled
@@ -57,8 +61,8 @@ def bars_with_errors(
     methods = rows_of(tables)
     limits = limit if isinstance(limit, Mapping) else dict.fromkeys(tables, limit)
     room = 0.28 if len(tables) == 1 else 0.7  # for the numbers, as a share of the width of the bars
-    figure, axes = panels(len(tables), 0.42 * len(methods) + 1.0, columns=2, title=title)
-    for panel, (name, table) in zip(axes, tables.items(), strict=True):
+    figure, drawn = panels(tables, 0.42 * len(methods) + 1.0, columns=2, title=title)
+    for panel, name, table in drawn:
         for method, scores in table.items():
             _draw_bar(panel, methods.index(method), scores, baseline, digits)
         panel.axvline(baseline, color="#888888", linewidth=1)
@@ -66,64 +70,32 @@ def bars_with_errors(
         span = (high - low) or 1.0
         panel.set_xlim(low - 0.04 * span * (low < baseline), high + room * span)
         if limits.get(name) is not None:
-            panel.set_xticks(
-                [tick for tick in panel.get_xticks() if low <= tick <= limits[name] + 1e-9]
-            )
-        panel.set_xlabel(name or label)
+            ticks = panel.get_xticks()
+            panel.set_xticks(ticks[(ticks >= low) & (ticks <= limits[name] + 1e-9)])
+        panel.set(title="", xlabel=name or label)
         named_rows(panel, methods)
+        place = panel.get_xaxis_transform()  # x in data, y as a share of the panel
+        look = {"xycoords": place, "fontsize": 9, "color": GREY, "va": "bottom"}
         if baseline_label:
-            place = panel.get_xaxis_transform()  # x in data, y as a share of the panel
-            look = {"fontsize": 9, "color": "#666666", "va": "bottom"}
-            panel.annotate(
-                baseline_label,
-                (baseline, 1),
-                (3, 0),
-                place,
-                "offset points",
-                **look,
-            )
+            note(panel, baseline_label, (baseline, 1), (3, 0), **look)
     return figure
 
 
 def _draw_bar(panel, row, scores, baseline, digits):
-    mean = scores.mean()
-    color = colour(row)
-    panel.barh(
-        row,
-        mean - baseline,
-        left=baseline,
-        height=0.62,
-        color=color,
-        alpha=0.35,
-        linewidth=0,
-    )
+    mean, color = scores.mean(), colour(row)
+    panel.barh(row, mean - baseline, 0.62, baseline, color=color, alpha=0.35, linewidth=0)
     panel.plot([mean, mean], [row - 0.31, row + 0.31], color=color, linewidth=2.2)
     words = number(mean, digits)
     reach = max(scores.max(), baseline)
     if len(scores) > 1:
         sd = scores.std(ddof=1)
-        panel.errorbar(mean, row, xerr=sd, color=INK, linewidth=1.3, capsize=4, zorder=3)
+        panel.errorbar(mean, row, xerr=sd, color=INK, linewidth=1.3, zorder=3)
         words += f" ± {sd:.{digits}f}"
         reach = max(reach, mean + sd)
         # Seeds a little apart, so that equal scores stay countable; at fixed places: no chance in a picture.
         rows = row + np.linspace(-0.16, 0.16, len(scores))
-        panel.scatter(
-            scores,
-            rows,
-            s=20,
-            color=color,
-            edgecolors="white",
-            linewidths=0.6,
-            zorder=4,
-        )
-    panel.annotate(
-        words,
-        (reach, row),
-        (6, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=9.5,
-    )
+        panel.scatter(scores, rows, s=20, facecolor=color, linewidths=0.6, zorder=4)
+    note(panel, words, (reach, row), (6, 0), va="center", fontsize=9.5)
 
 
 @styled
@@ -131,14 +103,14 @@ def shares(
     wholes: dict,
     label: str = "share",
     *,
-    colours: Sequence[str] | None = None,
+    colours: Sequence[str] = PALETTE,
     points: dict | None = None,
     title: str = "",
 ):
     """One bar from 0 to 1 per row, cut into parts that lie end to end, those from 3.5 % on with their share in them.
 
     * `wholes`: {"one mask": {"readable": 0.85, "hidden": 0.15}, …}, the parts of every row; their sum is 1.
-    * `label`: what they are shares of. `colours`: one for each part; by default the palette's.
+    * `label`: what they are shares of. `colours`: one for each part.
     * `points`: {"word": 0.23, …}, places on the bars' common scale, marked above the first bar with their names.
 
     Returns the figure. Raises a ValueError for rows whose parts do not sum to 1.
@@ -149,54 +121,29 @@ def shares(
     ['25 %', '75 %']
     """
     parts = rows_of(wholes)
-    table = array(
-        [[row[part] for part in parts] for row in wholes.values()], "wholes"
-    )  # [rows, parts]
+    rows = [[whole[part] for part in parts] for whole in wholes.values()]
+    table = array(rows, "wholes")  # [rows, parts]
     if table.min() < 0 or np.abs(table.sum(axis=1) - 1).max() > 1e-3:
         raise ValueError(
             f"Parts make up a whole, so the shares of every row must sum to 1, not {table.sum(axis=1)}."
         )
-    height = 0.42 * len(table) + 0.85 + 0.6 * bool(points) + 0.2 * (len(parts) > 2 * LEGEND)
-    figure, (panel,) = panels(1, height, title=title)
-    left = np.zeros(len(table))
-    fills = colours or PALETTE
+    points = points or {}
+    height = 0.42 * len(table) + 0.85 + 0.6 * bool(points) + 0.2 * (len(parts) > 2 * ABREAST)
+    figure, panel = single(height, title)
+    starts = table.cumsum(axis=1) - table
     for i, part in enumerate(parts):
-        widths = table[:, i]
-        fill = fills[i % len(fills)]
-        bars = panel.barh(
-            list(wholes),
-            widths,
-            left=left,
-            height=0.7,
-            color=fill,
-            linewidth=0,
-            label=part,
-        )
-        words = [f"{100 * width:.0f} %" if width >= WRITTEN else "" for width in widths]
+        fill = colours[i % len(colours)]
+        look = {"height": 0.7, "color": fill, "linewidth": 0, "label": part}
+        bars = panel.barh(list(wholes), table[:, i], left=starts[:, i], **look)
+        words = [f"{100 * share:.0f} %" if share >= WRITTEN else "" for share in table[:, i]]
         panel.bar_label(bars, words, label_type="center", color=_ink_on(fill))
-        left = left + widths
     panel.set(xlim=(0, 1), ylim=(len(table) - 0.55, -0.45), xlabel=label)
     panel.spines["left"].set_visible(False)
     panel.tick_params(axis="y", length=0)
-    for word, place in (points or {}).items():
-        panel.plot(
-            place,
-            -0.42,
-            "v",
-            color=INK,
-            markersize=6,
-            clip_on=False,
-            gid="point",
-        )
-        panel.annotate(
-            word,
-            (place, -0.42),
-            (-3, 7),
-            textcoords="offset points",
-            rotation=45,
-            annotation_clip=False,
-        )
-    figure.legend(loc="outside lower center", ncols=LEGEND)
+    for word, place in points.items():
+        panel.plot(place, -0.42, "v", color=INK, clip_on=False, gid="point")
+        note(panel, word, (place, -0.42), (-3, 7), rotation=45, annotation_clip=False)
+    legend(figure, ncols=ABREAST)
     return figure
 
 
@@ -232,48 +179,20 @@ def trade_off(
     >>> [text.get_text() for text in figure.axes[0].texts][:2]
     ['low', 'high']
     """
-    figure, (panel,) = panels(1, 3.7, title=title)
+    figure, panel = single(3.7, title)
     for i, (name, settings) in enumerate(methods.items()):
         points = array(list(settings.values()), name)  # [S, 2]
-        panel.plot(
-            *points.T,
-            color=colour(i),
-            marker=marker(i),
-            markersize=6,
-            linewidth=1.8,
-            label=name,
-        )
+        look = {"color": colour(i), "marker": marker(i)}
+        panel.plot(*points.T, label=name, **look)
         for word, point in zip(settings, points, strict=True):
-            look = {
-                "color": colour(i),
-                "fontsize": 9,
-                "ha": "right",
-                "va": "top",
-            }
-            panel.annotate(word, point, (-6, -4), textcoords="offset points", **look)
+            note(panel, word, point, (-6, -4), color=colour(i), fontsize=9, ha="right", va="top")
     panel.set(xlabel=x_label, ylabel=label)
     panel.margins(0.1)
     panel.grid()
     level_lines(panel, levels or {})
     if corner:
-        panel.annotate(
-            "",
-            (0.985, 0.87),
-            (0.93, 0.76),
-            xycoords="axes fraction",
-            arrowprops=ARROW,
-        )
-        panel.text(
-            0.92,
-            0.75,
-            corner,
-            transform=panel.transAxes,
-            color="#777777",
-            fontsize=9.5,
-            ha="right",
-            va="top",
-        )
-    figure.legend(loc="outside lower center", ncols=min(4, len(methods)))
+        towards(panel, corner, (0.985, 0.87), (0.92, 0.75), (1, 1))
+    legend(figure, ncols=4)
     return figure
 
 
@@ -289,30 +208,18 @@ def plane(methods: dict, x_label: str, y_label: str, *, title: str = ""):
     >>> figure.axes[0].get_ylabel()
     'grammar'
     """
-    figure, (panel,) = panels(1, 4.2, title=title)
+    figure, panel = single(4.2, title)
     panel.set(xlabel=x_label, ylabel=y_label)
     panel.margins(0.12)
     panel.grid()
     for i, (name, values) in enumerate(methods.items()):
         seeds = np.atleast_2d(array(values, name))  # [S, 2]
+        look = {"facecolor": colour(i), "marker": marker(i)}
         if len(seeds) > 1:
-            panel.scatter(
-                *seeds.T,
-                s=22,
-                color=colour(i),
-                marker=marker(i),
-                alpha=0.45,
-                linewidths=0,
-            )
-        look = {
-            "s": 110,
-            "color": colour(i),
-            "marker": marker(i),
-            "edgecolors": "white",
-            "linewidths": 0.8,
-        }
-        panel.scatter(*seeds.mean(axis=0), label=name, zorder=3, **look)  # [S, 2] -> [2]
-    figure.legend(loc="outside right upper")
+            panel.scatter(*seeds.T, s=22, alpha=0.45, linewidths=0, **look)
+        mean = seeds.mean(axis=0)  # [S, 2] -> [2]
+        panel.scatter(*mean, s=110, linewidths=0.8, zorder=3, label=name, **look)
+    legend(figure, "right upper")
     return figure
 
 
@@ -338,36 +245,12 @@ def alignment_uniformity_plane(methods: dict, *, title: str = ""):
             raise ValueError(
                 f"methods[{name!r}] must be (alignment ≥ 0, uniformity ≤ 0); are the two swapped?"
             )
-    labels = (
-        "uniformity (lower: more evenly spread)",
-        "alignment (lower: positives closer)",
-    )
+    labels = ("uniformity (lower: more evenly spread)", "alignment (lower: positives closer)")
     figure = plane(marks, *labels, title=title)
     (panel,) = figure.axes
-    panel.plot(0, 0, "x", color="#777777", markersize=8, clip_on=False, gid="collapse")
-    panel.annotate(
-        "collapse",
-        (0, 0),
-        (-8, 26),
-        textcoords="offset points",
-        ha="right",
-        color="#777777",
-    )
+    panel.plot(0, 0, "x", color=GREY, markersize=8, clip_on=False, gid="collapse")
+    note(panel, "collapse", (0, 0), (-8, 26), ha="right", color=GREY)
     panel.set_ylim(bottom=0)
     panel.set_xlim(right=0)
-    panel.annotate(
-        "",
-        (0.02, 0.03),
-        (0.11, 0.13),
-        xycoords="axes fraction",
-        arrowprops=ARROW,
-    )
-    panel.text(
-        0.12,
-        0.14,
-        "better",
-        transform=panel.transAxes,
-        color="#777777",
-        fontsize=9.5,
-    )
+    towards(panel, "better", (0.02, 0.03), (0.12, 0.14), (0, 0))
     return figure

@@ -4,29 +4,21 @@ import numpy as np
 import torch
 
 from contrast_kit import checks, geometry
-from contrast_kit.plots.style import DASHED, INK, cosines, panels, styled
+from contrast_kit.plots.style import DASHED, INK, cosines, legend, panels, styled, y_label
 
 RANDOM, SIMILAR, PUSH = "#777777", "#0072B2", "#D55E00"
 
 
 @styled
-def cosine_histograms(
-    pairs: dict,
-    *,
-    bins: int = 60,
-    range: tuple[float, float] | None = None,
-    sharey: bool = False,
-    title: str = "",
-):
+def cosine_histograms(pairs: dict, *, bins: int = 60, title: str = ""):
     """How far similar pairs stand apart from random pairs in each encoder: histogram, density and means.
 
     COCO-LM, figures 1 and 5. `pairs` is {"random encoder": (similar, random), …}: for each panel the cosines
     [P] of pairs that mean the same (`geometry.pair_cosines`) and the cosines [Q] of random pairs
-    (`geometry.random_pair_cosines`). All panels share the cosine axis, over `range` (by default all cosines
-    given). Every histogram has area 1, what lies outside `range` included, so numbers of pairs need not agree; heights
-    are shared only with `sharey`, because a narrow cone makes a very high peak. The curve is a Gaussian kernel density,
-    reflected at −1 and 1, where cosines end. Dashed lines mark the means, and each title gives `geometry.separation`:
-    the probability that a similar pair has the higher cosine.
+    (`geometry.random_pair_cosines`). All panels share the cosine axis. Every histogram has area 1, so numbers of pairs
+    need not agree; heights are not shared, because a narrow cone makes a very high peak. The curve is a Gaussian kernel
+    density, reflected at −1 and 1, where cosines end. Dashed lines mark the means, and each title gives
+    `geometry.separation`: the probability that a similar pair has the higher cosine.
 
     Returns the figure. Raises a ValueError for anything that is not a cosine.
 
@@ -41,47 +33,27 @@ def cosine_histograms(
             cosines(similar, f"similar of {name!r}"),
             cosines(random, f"random of {name!r}"),
         )
-    if range is None:
-        everything = np.concatenate([values for group in groups.values() for values in group])
-        low = max(-1.0, np.floor(everything.min() * 10 - 0.5) / 10)
-        high = min(1.0, np.ceil(everything.max() * 10 + 0.5) / 10)
-    else:
-        low, high = range
-    figure, axes = panels(len(groups), height=2.9, title=title, sharex=True, sharey=sharey)
-    for panel, (name, (similar, random)) in zip(axes, groups.items(), strict=True):
-        for label, values, color in (
-            ("random pairs", random, RANDOM),
-            ("similar pairs", similar, SIMILAR),
-        ):
-            # Shares of all pairs, as the curve is; `density=True` would be of those inside the range.
-            heights = np.full(len(values), bins / (high - low) / len(values))
-            edges = np.linspace(low, high, bins + 1)
-            panel.hist(
-                values,
-                edges,
-                weights=heights,
-                color=color,
-                alpha=0.35,
-                linewidth=0,
-                label=label,
-            )
-            panel.plot(*density(values, low, high), color=color, linewidth=1.8)
-            panel.axvline(
-                values.mean(),
-                color=color,
-                linewidth=1.2,
-                linestyle=(0, (4, 2)),
-                gid=f"mean {label}",
-            )
+    everything = np.concatenate([values for group in groups.values() for values in group])
+    low = max(-1.0, np.floor(everything.min() * 10 - 0.5) / 10)
+    high = min(1.0, np.ceil(everything.max() * 10 + 0.5) / 10)
+    figure, drawn = panels(groups, 2.9, title=title, sharex=True)
+    for panel, name, (similar, random) in drawn:
+        _draw_pairs(panel, "similar pairs", similar, bins, (low, high), SIMILAR)
+        _draw_pairs(panel, "random pairs", random, bins, (low, high), RANDOM)
         separation = geometry.separation(torch.from_numpy(similar), torch.from_numpy(random))
         panel.set_title(f"{name}\nseparation {separation:.2f}")
-        panel.set_xlabel("cosine similarity")
-        panel.set_xlim(low, high)
-        if panel.get_subplotspec().is_first_col():
-            panel.set_ylabel("density")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles[::-1], labels[::-1], loc="outside lower center", ncols=2)
+        panel.set(xlabel="cosine similarity", xlim=(low, high))
+        y_label(panel, "density")
+    legend(figure, ncols=2)
     return figure
+
+
+def _draw_pairs(panel, label, values, bins, ends, color):
+    look = {"color": color, "alpha": 0.35, "linewidth": 0}
+    panel.hist(values, bins, range=ends, density=True, label=label, **look)
+    panel.plot(*density(values, *ends), color=color)
+    mean = values.mean()
+    panel.axvline(mean, color=color, linewidth=1.2, linestyle=DASHED, gid=f"mean {label}")
 
 
 def density(
@@ -94,25 +66,16 @@ def density(
     """
     lower, upper = np.percentile(values, [25, 75])
     spreads = [spread for spread in (values.std(), (upper - lower) / 1.34) if spread > 0]
-    # Cells as fine as the range that is drawn: the cosines of a narrow cone may differ in the fifth decimal only.
-    ends = max(-1.0, min(low, values.min())), min(1.0, max(high, values.max()))
-    counts, edges = np.histogram(values, bins=2048, range=ends)
-    cell = edges[1] - edges[0]
-    # But no finer than half a bar, or the curve of a cone would tower above its own histogram.
-    bandwidth = max(
-        0.9 * min(spreads, default=0) * len(values) ** -0.2,
-        2 * cell,
-        (high - low) / 240,
-    )
-    filled = counts > 0
-    centres = edges[:-1][filled] + cell / 2
-    weights = counts[filled] / len(values)
+    counts, edges = np.histogram(values, 2048)
+    # No finer than half a bar, or the curve of a cone would tower above its own histogram.
+    bandwidth = max(0.9 * min(spreads, default=0) * len(values) ** -0.2, (high - low) / 240)
+    centres = (edges[:-1] + edges[1:]) / 2
     grid = np.linspace(low, high, points)
     # What the kernel spreads beyond an end is folded back, so that the area inside stays 1.
     sources = np.concatenate([centres, -2 - centres, 2 - centres])
     gaps = (grid[:, None] - sources) / bandwidth  # [points, sources]
     kernel = np.exp(-(gaps**2) / 2) / (bandwidth * np.sqrt(2 * np.pi))
-    return grid, kernel @ np.tile(weights, 3)
+    return grid, kernel @ np.tile(counts / len(values), 3)
 
 
 @styled
@@ -138,14 +101,10 @@ def negative_weights(negatives, tau: float, positive: float, *, more=(), title: 
     checks.temperature(tau)
     negatives = cosines(negatives, "negatives")
     everything = np.concatenate([negatives, cosines(more, "more")])
-    figure, (left, right) = panels(2, height=3.4, columns=2, title=title)
+    figure, [(left, *_), (right, *_)] = panels({"weights": 0, "loss": 1}, 3.4, title=title)
     _draw_weights(left, negatives, tau, positive)
     _draw_loss(right, everything, len(negatives), tau, positive)
-    # Axes, titles and legend never move, so their places are set: laying them out would take as long as the drawing.
-    figure.set_layout_engine(None)
-    top = 0.85 - 0.07 * bool(title)
-    figure.subplots_adjust(left=0.065, right=0.985, bottom=0.335, top=top, wspace=0.17)
-    figure.legend(loc="lower center", ncols=3, handlelength=1.8)
+    legend(figure, ncols=3, handlelength=1.8)
     return figure
 
 
@@ -159,28 +118,16 @@ def _draw_weights(panel, negatives, tau, positive):
     weights = np.exp((negatives - negatives.max()) / tau)
     weights /= weights.sum()
     bins = np.linspace(-1, 1, 21)
-    even = np.ones_like(weights) / len(weights)
-    panel.hist(
-        negatives,
-        bins,
-        weights=even,
-        color="#999999",
-        alpha=0.55,
-        label="share of the negatives",
-    )
-    look = {"histtype": "step", "color": PUSH, "linewidth": 2.2}
-    panel.hist(negatives, bins, weights=weights, label="share of the push", **look)
-    panel.axvline(positive, color=SIMILAR, linewidth=2, label="the positive")
-    panel.set(
-        xlim=(-1, 1),
-        ylim=(0, 1),
-        xlabel="cosine with the anchor",
-        ylabel="share in each tenth",
-    )
-    panel.set(xticks=np.linspace(-1, 1, 5), yticks=np.linspace(0, 1, 5))
-    panel.set_title(
-        f"who pushes at τ = {tau:g}\nhalf of it from {count_for_half(weights):,} of {len(negatives):,}"
-    )
+    even = np.full(len(weights), 1 / len(weights))
+    look = {"color": "#999999", "alpha": 0.55, "label": "share of the negatives"}
+    panel.hist(negatives, bins, weights=even, **look)
+    look = {"histtype": "step", "color": PUSH, "linewidth": 2.2, "label": "share of the push"}
+    panel.hist(negatives, bins, weights=weights, **look)
+    panel.axvline(positive, color=SIMILAR, label="the positive")
+    panel.set(xlim=(-1, 1), ylim=(0, 1), xticks=bins[::5], yticks=np.linspace(0, 1, 5))
+    panel.set(xlabel="cosine with the anchor", ylabel="share in each tenth")
+    half = f"half of it from {count_for_half(weights):,} of {len(negatives):,}"
+    panel.set_title(f"who pushes at τ = {tau:g}\n{half}")
     panel.grid(axis="y")
 
 
@@ -190,31 +137,11 @@ def _draw_loss(panel, negatives, count, tau, positive):
     candidates = np.arange(1, len(loss) + 1)
     chance = np.log(candidates)
     best = np.log1p((candidates - 1) * np.exp(-1 / tau))
-    panel.plot(
-        candidates,
-        chance,
-        color=INK,
-        linestyle=DASHED,
-        linewidth=1.3,
-        label="all equal: log(candidates)",
-    )
-    panel.plot(
-        candidates,
-        best,
-        color=INK,
-        linestyle=":",
-        linewidth=1.5,
-        label="perfect positive, the rest at 90°",
-    )
-    panel.plot(candidates, loss, color=PUSH, linewidth=2, label="the loss")
-    panel.plot(
-        candidates[count],
-        loss[count],
-        "o",
-        color=PUSH,
-        markersize=9,
-        markeredgecolor="white",
-    )
+    panel.plot(candidates, chance, color=INK, linestyle=DASHED, label="all equal: log(candidates)")
+    words = "perfect positive, the rest at 90°"
+    panel.plot(candidates, best, color=INK, linestyle=":", label=words)
+    panel.plot(candidates, loss, color=PUSH, label="the loss")
+    panel.plot(candidates[count], loss[count], "o", color=PUSH, markersize=9)
     last = max(4, len(loss))
     powers = 2 ** np.arange(1, 1 + int(np.log2(last)))
     panel.set_xscale("log", base=2)
@@ -222,11 +149,7 @@ def _draw_loss(panel, negatives, count, tau, positive):
     panel.minorticks_off()
     panel.xaxis.set_major_formatter("{x:g}")
     panel.set(xlim=(2, last), ylim=(0, 1.08 * max(chance[-1], loss[1:].max())))
-    panel.set(
-        xlabel="candidates: the positive and its negatives",
-        ylabel="loss of the anchor",
-    )
-    panel.set_title(
-        f"loss {loss[count]:.2f}\nall equal: log {candidates[count]:,} = {chance[count]:.2f}"
-    )
+    panel.set(xlabel="candidates: the positive and its negatives", ylabel="loss of the anchor")
+    equal = f"all equal: log {candidates[count]:,} = {chance[count]:.2f}"
+    panel.set_title(f"loss {loss[count]:.2f}\n{equal}")
     panel.grid(axis="y")

@@ -3,11 +3,13 @@
 import numpy as np
 
 from contrast_kit.plots.style import (
+    BOX,
     INK,
     array,
     by_panel,
     colour,
     named_rows,
+    note,
     number,
     panels,
     rows_of,
@@ -19,13 +21,7 @@ UNCLEAR = "#999999"
 
 
 @styled
-def intervals(
-    results: dict,
-    label: str = "difference",
-    *,
-    digits: int = 3,
-    title: str = "",
-):
+def intervals(results: dict, label: str = "difference", *, digits: int = 3, title: str = ""):
     """One row each: an estimate as a dot, its interval as a line, zero as a rule from top to bottom.
 
     A row whose interval contains zero is grey: it shows nothing. The others are blue above zero, red below.
@@ -44,31 +40,16 @@ def intervals(
     """
     tables = by_panel(results)
     rows = rows_of(tables)
-    columns = 3 if len(tables) == 3 else 2
-    figure, axes = panels(
-        len(tables),
-        height=0.42 * len(rows) + 1.0,
-        columns=columns,
-        title=title,
-        sharey=True,
-    )
-    for panel, (name, table) in zip(axes, tables.items(), strict=True):
+    figure, drawn = _panels_of(tables, rows, title, columns=3 if len(tables) == 3 else 2)
+    for panel, _, table in drawn:
         for row, values in table.items():
             estimate, low, high = array(values, row)
             if not low <= estimate <= high:
                 raise ValueError(
                     f"{row!r} must be (estimate, low, high) with low ≤ estimate ≤ high, not {values}."
                 )
-            _draw_interval(
-                panel,
-                rows.index(row),
-                estimate,
-                low,
-                high,
-                number(estimate, digits, sign=True),
-            )
-        _interval_axes(panel, rows)
-        panel.set_title(name)
+            words = number(estimate, digits, sign=True)
+            _draw_interval(panel, rows.index(row), estimate, low, high, words)
         panel.set_xlabel(label)
     return figure
 
@@ -105,28 +86,14 @@ def differences_from(
     """
     tables = score_tables(results)
     methods = [method for method in rows_of(tables) if method != reference]
-    figure, axes = panels(
-        len(tables),
-        height=0.42 * len(methods) + 1.0,
-        columns=2,
-        title=title,
-        sharey=True,
-    )
-    for panel, (name, table) in zip(axes, tables.items(), strict=True):
+    figure, drawn = _panels_of(tables, methods, title)
+    for panel, name, table in drawn:
         for row, method in enumerate(methods):
             if method in table:
-                difference, half = pooled_interval(table, method, reference, level)
-                words = f"{number(difference, digits, sign=True)} ± {number(half, digits)}"
-                _draw_interval(
-                    panel,
-                    row,
-                    difference,
-                    difference - half,
-                    difference + half,
-                    words,
-                )
-        _interval_axes(panel, methods)
-        panel.set_xlabel(f"{name or label}, minus {reference}")
+                gap, half = pooled_interval(table, method, reference, level)
+                words = f"{number(gap, digits, sign=True)} ± {number(half, digits)}"
+                _draw_interval(panel, row, gap, gap - half, gap + half, words)
+        panel.set(title="", xlabel=f"{name or label}, minus {reference}")
     return figure
 
 
@@ -141,39 +108,30 @@ def pooled_interval(table: dict, method: str, reference: str, level: float) -> t
         )
     squares = sum(((seeds - seeds.mean()) ** 2).sum() for seeds in table.values())
     first, second = table[method], table[reference]
-    half = (
-        t.ppf((1 + level) / 2, freedom)
-        * np.sqrt(squares / freedom)
-        * np.sqrt(1 / len(first) + 1 / len(second))
-    )
-    return float(first.mean() - second.mean()), float(half)
+    error = np.sqrt(squares / freedom * (1 / len(first) + 1 / len(second)))
+    return float(first.mean() - second.mean()), float(t.ppf((1 + level) / 2, freedom) * error)
+
+
+def _panels_of(tables, rows, title, columns=2):
+    """A panel for each table: a name at each row, the first one on top, and the rule at zero."""
+    from matplotlib.ticker import MaxNLocator
+
+    figure, drawn = panels(tables, 0.42 * len(rows) + 1.0, columns, title, sharey=True)
+    for panel, *_ in drawn:
+        panel.axvline(0, color=INK, linewidth=1)
+        named_rows(panel, rows)
+        panel.margins(x=0.12)
+        panel.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    return figure, drawn
 
 
 def _draw_interval(panel, row, estimate, low, high, words):
     """A dot, its interval, and words above it; grey if the interval contains zero."""
-    color, ink, width, size = UNCLEAR, "#666666", 1.4, 5
+    look = {"color": UNCLEAR, "linewidth": 1.4, "markersize": 5}
+    ink = "#666666"
     if low > 0 or high < 0:
-        color = ink = colour(0 if low > 0 else 3)
-        width, size = 2.2, 7
+        ink = colour(0 if low > 0 else 3)
+        look = {"color": ink, "linewidth": 2.2, "markersize": 7}
     error = [[estimate - low], [high - estimate]]
-    look = {
-        "color": color,
-        "linewidth": width,
-        "markersize": size,
-        "capsize": 4,
-        "zorder": 3,
-    }
-    panel.errorbar(estimate, row, xerr=error, fmt="o", **look)
-    box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.5}
-    look = {"ha": "center", "fontsize": 9, "color": ink, "bbox": box}
-    panel.annotate(words, (estimate, row), (0, 7), textcoords="offset points", **look)
-
-
-def _interval_axes(panel, rows):
-    """A name at each row, the first one on top, and the rule at zero."""
-    from matplotlib.ticker import MaxNLocator
-
-    panel.axvline(0, color=INK, linewidth=1)
-    named_rows(panel, rows)
-    panel.margins(x=0.12)
-    panel.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    panel.errorbar(estimate, row, xerr=error, fmt="o", zorder=3, **look)
+    note(panel, words, (estimate, row), (0, 7), ha="center", fontsize=9, color=ink, bbox=BOX)

@@ -11,13 +11,13 @@ from contrast_kit.plots.style import (
     by_panel,
     colour,
     in_order,
-    legend_line,
+    legend,
     level_lines,
     line_style,
     marker,
     panels,
     rows_of,
-    runs,
+    score_tables,
     styled,
     y_label,
 )
@@ -62,8 +62,6 @@ def loss_curves(
     >>> [axes.get_title() for axes in figure.axes]
     ['mlm', 'contrast']
     """
-    from matplotlib.ticker import MaxNLocator
-
     tables = {name: getattr(run, "history", run) for name, run in by_name(history).items()}
     columns = rows_of({name: table.select_dtypes("number") for name, table in tables.items()})
     if parts is None:
@@ -71,41 +69,29 @@ def loss_curves(
     missing = [part for part in parts if part not in columns]
     if missing:
         raise ValueError(f"history has no column of numbers {missing}; it has {columns}.")
-    figure, axes = panels(len(parts), height=2.7, title=title, sharex=True)
-    for panel, part in zip(axes, parts, strict=True):
-        for i, table in enumerate(tables.values()):
+    figure, drawn = panels(dict.fromkeys(parts), 2.7, title=title, sharex=True)
+    for panel, part, _ in drawn:
+        for i, (name, table) in enumerate(tables.items()):
             if part in table:
-                _draw_curve(panel, table[["step", part]].dropna(), smooth, i)
+                _draw_curve(panel, table[["step", part]].dropna(), smooth, i, name)
         level_lines(panel, (levels or {}).get(part, {}))
-        panel.set_title(part)
         panel.set_xlabel("step")
         panel.grid(axis="y")
-        panel.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=ROUND))
+        _round_ticks(panel, whole=True)
         y_label(panel, ylabel, part, "loss")
     if len(tables) > 1:
-        handles = [legend_line(i, str(name)) for i, name in enumerate(tables)]
-        figure.legend(
-            handles=handles,
-            loc="outside lower center",
-            ncols=min(6, len(tables)),
-        )
+        legend(figure, ncols=6)
     return figure
 
 
-def _draw_curve(panel, table, smooth, i):
+def _draw_curve(panel, table, smooth, i, name):
     step, raw = array(table, "history").T
     window = max(1, len(raw) // 25) if smooth is None else smooth
     if window > 1:
         panel.plot(step, raw, color=colour(i), alpha=0.25, linewidth=0.8, gid="raw")
     means = table.iloc[:, 1].rolling(window // 2 * 2 + 1, center=True, min_periods=1).mean()
-    panel.plot(
-        step,
-        means,
-        color=colour(i),
-        linestyle=line_style(i),
-        linewidth=1.8,
-        gid="smooth",
-    )
+    look = {"color": colour(i), "linestyle": line_style(i)}
+    panel.plot(step, means, label=name, gid="smooth", **look)
 
 
 @styled
@@ -144,91 +130,66 @@ def lines_with_errors(
     tables = dict(results) if grouped else {"": results}
     methods = rows_of(tables)
     levels = by_panel(levels or {})
-    figure, axes = panels(
-        len(tables),
-        height=3.2,
-        columns=2,
-        title=title,
-        width=WIDTH if len(tables) > 1 else 6.6,
-    )
-    for panel, (name, table) in zip(axes, tables.items(), strict=True):
+    width = WIDTH if len(tables) > 1 else 6.6
+    figure, drawn = panels(tables, 3.2, columns=2, title=title, width=width)
+    for panel, name, table in drawn:
         xs = in_order(rows_of(table))
-        places = {x: float(i) if even else float(x) for i, x in enumerate(xs)}
+        places = {x: float(i if even else x) for i, x in enumerate(xs)}
         barred = any(np.size(seeds) > 1 for line in table.values() for seeds in line.values())
-        width = (max(places.values()) - min(places.values())) * barred
-        for method, line in table.items():
+        dodge = DODGE * (max(places.values()) - min(places.values())) * barred
+        for method, line in score_tables(table).items():
             i = methods.index(method)
-            shift = DODGE * width * (i - (len(methods) - 1) / 2)
-            seeds = {places[x] + shift: runs(line[x], f"{method} at {x}") for x in xs if x in line}
-            _draw_line(panel, seeds, i, log)
+            shift = dodge * (i - (len(methods) - 1) / 2)
+            seeds = {places[x] + shift: line[x] for x in xs if x in line}
+            _draw_line(panel, seeds, i, log, method)
         _ticks(panel, places, even)
         if log:
             _logarithmic(panel)
         level_lines(panel, levels.get(name, levels.get("", {})))
-        panel.set_title(name)
         panel.set_xlabel(x_label)
         panel.grid(axis="y")
         y_label(panel, label, name)
-    if methods != [""]:
-        handles = [
-            legend_line(i, method, marker=marker(i), markersize=5)
-            for i, method in enumerate(methods)
-        ]
-        figure.legend(
-            handles=handles,
-            loc="outside lower center",
-            ncols=min(4, len(methods)),
-        )
+    legend(figure, ncols=4)
     return figure
 
 
-def _draw_line(panel, seeds, i, log):
+def _draw_line(panel, seeds, i, log, name):
     into, back = (np.log, np.exp) if log else (np.asarray, np.asarray)
-    if log and min(values.min() for values in seeds.values()) <= 0:
+    if log and min(map(np.min, seeds.values())) <= 0:
         raise ValueError(
             "A logarithmic axis has no place for values of 0 or below; leave them out or log=False."
         )
     means = np.array([into(values).mean() for values in seeds.values()])
-    spread = np.array(
-        [into(values).std(ddof=1) if len(values) > 1 else np.nan for values in seeds.values()]
-    )
+    spread = np.full(len(seeds), np.nan)  # one seed has none
+    for k, (place, values) in enumerate(seeds.items()):
+        if len(values) > 1:
+            spread[k] = into(values).std(ddof=1)
+            look = {"s": 16, "color": colour(i), "alpha": 0.5, "linewidths": 0, "zorder": 1}
+            panel.scatter([place] * len(values), values, **look)
     middle = back(means)
     bars = np.stack([middle - back(means - spread), back(means + spread) - middle])
-    look = {
-        "color": colour(i),
-        "linestyle": line_style(i),
-        "linewidth": 1.8,
-        "capsize": 3,
-        "elinewidth": 1,
-    }
+    look = {"color": colour(i), "linestyle": line_style(i), "markersize": 5}
     if len(seeds) <= MARKED:
-        look |= {"marker": marker(i), "markersize": 5}
-    panel.errorbar(list(seeds), middle, yerr=bars, **look)
-    for place, values in seeds.items():
-        if len(values) > 1:
-            panel.scatter(
-                [place] * len(values),
-                values,
-                s=16,
-                color=colour(i),
-                alpha=0.5,
-                linewidths=0,
-                zorder=1,
-            )
+        look["marker"] = marker(i)
+    panel.plot(list(seeds), middle, label=name, **look)
+    panel.errorbar(list(seeds), middle, bars, fmt="none", color=colour(i), elinewidth=1)
 
 
 def _ticks(panel, places, even):
     """A tick at every x where these are few and far apart; else at round numbers, whole ones for whole x."""
-    from matplotlib.ticker import MaxNLocator
-
     values = sorted(places.values())
     apart = np.diff(values).min(initial=np.inf) > 0.05 * (values[-1] - values[0])
     if even or (len(values) <= 9 and apart):
         words = [f"{x:g}" if isinstance(x, float) else str(x) for x in places]
         panel.set_xticks(list(places.values()), words)
     else:
-        whole = all(x == int(x) for x in values)
-        panel.xaxis.set_major_locator(MaxNLocator("auto", steps=ROUND, integer=whole))
+        _round_ticks(panel, whole=all(map(float.is_integer, values)))
+
+
+def _round_ticks(panel, whole):
+    from matplotlib.ticker import MaxNLocator
+
+    panel.xaxis.set_major_locator(MaxNLocator("auto", steps=ROUND, integer=whole))
 
 
 def _logarithmic(panel):

@@ -14,18 +14,13 @@ from contrast_kit.plots.style import (
     dots,
     in_order,
     join,
+    legend,
     panels,
     styled,
     texts,
 )
 
 AXES = {"tsne": "t-SNE", "umap": "UMAP", "pca": "PC"}
-READS = {
-    "tsne": ("perplexity", "seed"),
-    "umap": ("neighbors", "seed"),
-    "pca": (),
-}
-"""The settings on which each kind of map depends."""
 ROWS = 4  # of a legend in an inch
 
 
@@ -43,9 +38,8 @@ def project(
     `vectors` [N, D] are put on the unit sphere first, so near means a high cosine. Methods:
 
     * `"tsne"`: van der Maaten & Hinton 2008; keeps neighbours, about `perplexity` of them. Sizes of
-      clusters and distances between them mean nothing. Starts from the principal components; or continues from the map
-      `start` [N, 2], so that the maps of a run stay alike from frame to frame (`animation`); or, with `start="random"`,
-      begins at random places drawn by `seed`. (`seed` alone changes nothing.)
+      clusters and distances between them mean nothing. Starts from the principal components, so `seed` changes little;
+      or continues from the map `start` [N, 2], so that the maps of a run stay alike from frame to frame (`animation`).
     * `"umap"`: McInnes et al. 2018; keeps `neighbors` neighbours. Its first call in a process spends seconds compiling.
     * `"pca"`: the two directions of largest variance; linear, so distances can be read, but much is hidden.
 
@@ -66,15 +60,15 @@ def project(
     else:
         from sklearn.manifold import TSNE
 
-        # That phase would scatter the map that it continues from; 12 is scikit-learn's own.
-        exaggeration = 12.0 if start is None or isinstance(start, str) else 1.0
-        begin = _start(start, points, seed)
-        made = TSNE(
-            perplexity=perplexity,
-            init=begin,
-            early_exaggeration=exaggeration,
-            random_state=seed,
-        )
+        options = {"perplexity": perplexity, "random_state": seed}
+        if start is None:
+            # 1e-4 wide as van der Maaten advises; scikit-learn's own "pca" may come with either sign.
+            begin, _ = principal(points)
+            options["init"] = np.float32(begin / max(begin[:, 0].std(), 1e-12) * 1e-4)
+        else:
+            # Exaggeration at first would scatter the map that it continues from.
+            options |= {"init": np.float32(start), "early_exaggeration": 1.0}
+        made = TSNE(**options)
     return made.fit_transform(points).astype(float)
 
 
@@ -87,10 +81,8 @@ def embedding_map(
     seed: int | Sequence[int] = 0,
     perplexity: float | Sequence[float] = 30,
     neighbors: int | Sequence[int] = 15,
-    start: str | None = None,
-    pairs=None,
+    pairs=(),
     points=None,
-    max_points: int = 1000,
     title: str = "",
 ):
     """The sentences as points, coloured by label: one panel for each encoder and each setting of the map.
@@ -98,12 +90,11 @@ def embedding_map(
     * `vectors` [N, D], or a dict {"random encoder": [N, D], "CMLM": …} of the *same* sentences in the same order;
       always look at a random encoder beside a trained one.
     * `labels`: N labels (numbers or words), or None. Colour and shape both carry the label.
-    * `method`, `seed`, `perplexity`, `neighbors`, `start`: as in `project`. Several perplexities, (5, 30, 100), numbers
+    * `method`, `seed`, `perplexity`, `neighbors`: as in `project`. Several perplexities, (5, 30, 100), numbers
       of neighbours or seeds draw a panel each: what holds for only one of them is an artefact.
     * `pairs` [P, 2]: row numbers of similar sentences, joined by a line (COCO-LM figure 6).
     * `points`: [N, 2], made earlier by `project` with the same `method` (or a dict of them, like `vectors`), to be
       drawn as they are.
-    * `max_points`: where there are more sentences, this many are drawn at random (`seed`), the same in all panels.
 
     The axes have no ticks: t-SNE and UMAP coordinates have no unit. Returns the figure. Raises a ValueError when
     vectors and labels do not fit each other.
@@ -116,90 +107,60 @@ def embedding_map(
     encoders = {name: array(value, f"vectors {name}") for name, value in by_name(vectors).items()}
     (n,) = {len(value) for value in encoders.values()}  # the same sentences in all of them
     made = {name: array(value, "points") for name, value in by_name(points).items()}
-    settings = _settings(method, perplexity=perplexity, neighbors=neighbors, seed=seed)
-    keep = sample(n, max_points, settings[0]["seed"])
-    kinds = None
+    settings = _settings(perplexity=perplexity, neighbors=neighbors, seed=seed)
     if labels is not None:
         labels = texts(labels, "labels", n)
-        kinds = in_order(labels)
-        labels = [labels[i] for i in keep]
-    jobs = list(product(encoders, settings))
-    columns = len(settings) if len(settings) > 1 else 3
+    maps = {}
+    for (name, x), (words, setting) in product(encoders.items(), settings.items()):
+        # In narrow panels the settings stand on a line of their own.
+        title_of = ("\n" if len(settings) > 3 else ", ").join(filter(None, [name, words]))
+        at = made[name] if made else project(x, method, **setting)
+        maps[title_of] = at, _names(method, x)
     height, width = 3.2, WIDTH
-    if len(jobs) == 1:
-        height, width = 4.4, 4.9 + 1.1 * bool(kinds)
-    figure, axes = panels(len(jobs), height, columns, title, width)
-    look = {
-        "s": 26 if len(keep) < 300 else 12,
-        "linewidths": 0.3,
-        "edgecolors": "white",
-        "alpha": 0.85,
-    }
-    for panel, (name, setting) in zip(axes, jobs, strict=True):
-        at = (
-            made[name][keep]
-            if made
-            else project(encoders[name][keep], method, start=start, **setting)
-        )
-        dots(panel, at, labels, kinds, **look)
-        join(
-            panel,
-            at,
-            kept_pairs(pairs, keep),
-            color="#444444",
-            linewidth=0.8,
-            zorder=0.5,
-        )
-        _name_axes(panel, method, encoders[name][keep])
-        varied = [
-            f"{key} {value:g}"
-            for key, value in setting.items()
-            if len({s[key] for s in settings}) > 1
-        ]
-        gap = (
-            "\n" if len(settings) > 3 else ", "
-        )  # in narrow panels the settings stand on a line of their own
-        panel.set_title(gap.join(filter(None, [name, ", ".join(varied)])))
-    if len(keep) < n:
-        figure.text(
-            0.99,
-            0.005,
-            f"{len(keep):,} of {n:,} sentences",
-            ha="right",
-            fontsize=9,
-            color="#777777",
-        )
-    if kinds:
-        handles, words = axes[0].get_legend_handles_labels()
-        columns = -(-len(words) // (ROWS * round(figure.get_figheight())))
-        figure.set_figwidth(
-            figure.get_figwidth() + (columns - 1) * (0.6 + 0.08 * max(map(len, words)))
-        )
-        look = {"ncols": columns, "markerscale": 1.8, "handletextpad": 0.2}
-        figure.legend(handles, words, loc="outside right upper", **look)
+    if len(maps) == 1:
+        height, width = 4.4, 4.9 + 1.1 * (labels is not None)
+    columns = len(settings) if len(settings) > 1 else 3
+    figure, drawn = panels(maps, height, columns, title, width)
+    look = {"s": 26 if n < 300 else 12, "linewidths": 0.3, "alpha": 0.85}
+    for panel, _, (at, names) in drawn:
+        dots(panel, at, labels, **look)
+        join(panel, at, pairs, color="#444444", linewidth=0.8, zorder=0.5)
+        panel.set(xlabel=names[0], ylabel=names[1], xticks=[], yticks=[])
+        panel.set_aspect("equal", adjustable="datalim")
+        panel.spines[["top", "right"]].set_visible(True)
+    if labels is not None:
+        _legend(figure, in_order(labels))
     return figure
 
 
-def _settings(method, **values):
-    """Every combination of the settings that this method reads, each a number or several."""
-    choices = {}
-    for name, value in values.items():
-        several = np.atleast_1d(value).tolist()
-        choices[name] = several if name in READS[method] else several[:1]
-    return [dict(zip(choices, setting, strict=True)) for setting in product(*choices.values())]
+def _settings(**values):
+    """Every combination of the settings, each a number or several, by the words for those that vary."""
+    several = {name: np.atleast_1d(value).tolist() for name, value in values.items()}
+    settings = {}
+    for chosen in product(*several.values()):
+        setting = dict(zip(several, chosen, strict=True))
+        words = [f"{name} {setting[name]:g}" for name in several if len(several[name]) > 1]
+        settings[", ".join(words)] = setting
+    return settings
 
 
-def _start(start, points, seed):
-    """Where t-SNE begins: 1e-4 wide as van der Maaten advises, unless it continues from a map."""
-    if start is None:
-        begin = principal(points)[
-            0
-        ]  # scikit-learn's own "pca" start is not quite deterministic in its sign
-    elif isinstance(start, str):
-        begin = np.random.default_rng(seed).normal(size=(len(points), 2))
-    else:
-        return np.float32(start)
-    return np.float32(begin / max(begin[:, 0].std(), 1e-12) * 1e-4)
+def _legend(figure, kinds):
+    """The kinds beside the panels, in as many columns as they need; the figure becomes wider with each."""
+    columns = -(-len(kinds) // (ROWS * round(figure.get_figheight())))
+    more = (columns - 1) * (0.6 + 0.08 * max(map(len, kinds)))
+    figure.set_figwidth(figure.get_figwidth() + more)
+    legend(figure, "right upper", ncols=columns, markerscale=1.8, handletextpad=0.2)
+
+
+def _names(method, vectors):
+    """The names of the axes of a map; those of principal components say how much of the variance they hold."""
+    names = [f"{AXES[method]} 1", f"{AXES[method]} 2"]
+    if method == "pca":
+        _, shares = principal(directions(vectors, "vectors"))
+        names = [
+            f"{name} ({share:.0%} of variance)" for name, share in zip(names, shares, strict=True)
+        ]
+    return names
 
 
 def principal(points):
@@ -211,31 +172,3 @@ def principal(points):
     signs = np.sign(np.take_along_axis(directions, largest, axis=1))
     shares = sigma**2 / max((sigma**2).sum(), 1e-300)
     return centred @ (directions * signs)[:2].T, shares[:2]  # [N, D] @ [D, 2] -> [N, 2]
-
-
-def sample(n, max_points, seed):
-    """Which of n points are drawn, in order: all, or `max_points` of them at random."""
-    if n <= max_points:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(seed).choice(n, max_points, replace=False))
-
-
-def kept_pairs(pairs, keep):
-    """The pairs of which both rows are kept, as their places among these."""
-    if pairs is None:
-        return []
-    place = {row: i for i, row in enumerate(keep.tolist())}
-    rows = array(pairs, "pairs").astype(int).tolist()
-    return [[place[a], place[b]] for a, b in rows if a in place and b in place]
-
-
-def _name_axes(panel, method, vectors):
-    names = [f"{AXES[method]} 1", f"{AXES[method]} 2"]
-    if method == "pca":
-        _, shares = principal(directions(vectors, "vectors"))
-        names = [
-            f"{name} ({share:.0%} of variance)" for name, share in zip(names, shares, strict=True)
-        ]
-    panel.set(xlabel=names[0], ylabel=names[1], xticks=[], yticks=[])
-    panel.set_aspect("equal", adjustable="datalim")
-    panel.spines[["top", "right"]].set_visible(True)

@@ -1,11 +1,15 @@
 (function (film, name) {
+  const SECONDS = 0.4, INK = "#333333", FAINT = "#BBBBBB";  // from one frame to the next; as in style.py
+  // In pixels: the map, and beside it a column for the legend and the measures.
+  const SIDE = 420, COLUMN = film.words.length || Object.keys(film.measures).length ? 280 : 0;
+
   function start(root) {
     const make = (tag, props, parent = root) =>
       parent.appendChild(Object.assign(document.createElement(tag), props));
     root.dataset.ready = "yes";
     root.replaceChildren();
     root.style.cssText = "font: 13px sans-serif; max-width: 100%";
-    const width = film.side + film.column, height = film.side + 26, last = film.names.length - 1;
+    const width = SIDE + COLUMN, height = SIDE + 26, last = film.names.length - 1;
     const canvas = make("canvas", {}), sharp = window.devicePixelRatio || 1;
     canvas.width = width * sharp; canvas.height = height * sharp;
     canvas.style.cssText = `width: ${width}px; max-width: 100%; display: block`;
@@ -14,9 +18,9 @@
     const button = make("button", { textContent: "▶ play", type: "button" }, bar);
     button.style.cssText = "min-width: 84px";
     const slider = make("input", { type: "range", min: 0, max: last, step: 1, value: 0 }, bar);
-    slider.setAttribute("aria-label", "frame"); slider.style.cssText = `width: ${film.side - 100}px`;
+    slider.setAttribute("aria-label", "frame"); slider.style.cssText = `width: ${SIDE - 100}px`;
     const pen = canvas.getContext("2d"); pen.scale(sharp, sharp);
-    let at = 0, playing = false, before = 0, ink = film.ink, paper = "white";
+    let at = 0, playing = false, before = 0, ink = INK, paper = "white";
     function look() {  // the page's own colours, where it has a theme
       const theme = getComputedStyle(root), own = ["--jp-layout-color0", "--pst-color-background"];
       const found = own.map(name => theme.getPropertyValue(name).trim()).find(Boolean);
@@ -27,7 +31,7 @@
       pen.font = `${size}px sans-serif`; pen.fillStyle = color || ink; pen.textAlign = align || "left";
       pen.fillText(words, x, y);
     }
-    const px = v => film.side / 2 * (1 + v / 1000), py = v => 26 + film.side / 2 * (1 - v / 1000);
+    const px = v => SIDE / 2 * (1 + v / 1000), py = v => 26 + SIDE / 2 * (1 - v / 1000);
     function place(i) {  // between two frames: a straight line, on the circle an arc
       const k = Math.min(Math.floor(at), Math.max(last - 1, 0)), s = at - k, u = s * s * (3 - 2 * s);
       const a = film.frames[k][i], b = film.frames[Math.min(k + 1, last)][i];
@@ -48,7 +52,7 @@
       const say = v => (Math.round(v * 100) / 100 + 0).toFixed(2).replace("-", "−");  // no "-0.00"
       text(`${name} ${say(values[near])}`, x, y - 8, 13);
       text(say(high), x + w + 4, y + 6, 11, "#777777"); text(say(low), x + w + 4, y + h + 2, 11, "#777777");
-      pen.lineWidth = 1; pen.strokeStyle = film.faint; pen.strokeRect(x, y - 3, w, h + 6);
+      pen.lineWidth = 1; pen.strokeStyle = FAINT; pen.strokeRect(x, y - 3, w, h + 6);
       pen.beginPath(); values.forEach((v, i) => pen[i ? "lineTo" : "moveTo"](cx(i), cy(v)));
       pen.lineWidth = 1.6; pen.strokeStyle = ink; pen.stroke();
       pen.beginPath(); pen.arc(cx(near), cy(values[near]), 4.5, 0, 7); pen.fillStyle = "#D55E00"; pen.fill();
@@ -58,9 +62,9 @@
       look();
       pen.fillStyle = paper; pen.fillRect(0, 0, width, height);
       text((film.title ? film.title + ": " : "") + near, 4, 18, 14);
-      pen.lineWidth = 1; pen.strokeStyle = film.faint; pen.strokeRect(0.5, 26.5, film.side - 1, film.side - 1);
+      pen.lineWidth = 1; pen.strokeStyle = FAINT; pen.strokeRect(0.5, 26.5, SIDE - 1, SIDE - 1);
       if (film.circle) {
-        pen.beginPath(); pen.arc(px(0), py(0), film.circle * film.side / 2000, 0, 7); pen.stroke();
+        pen.beginPath(); pen.arc(px(0), py(0), film.circle * SIDE / 2000, 0, 7); pen.stroke();
       }
       const places = film.frames[0].map((_, i) => place(i));
       pen.strokeStyle = "#888888"; pen.lineWidth = 0.8;
@@ -71,11 +75,11 @@
       places.forEach(([x, y], i) => mark(film.kind.length ? film.kind[i] : 0, x, y, size));
       let y = 40;
       film.words.forEach((word, i) => {
-        mark(i, film.side + 26, y - 4, 5.5); text(word, film.side + 38, y, 13); y += 19;
+        mark(i, SIDE + 26, y - 4, 5.5); text(word, SIDE + 38, y, 13); y += 19;
       });
       const curves = Object.entries(film.measures), room = (height - y - 10) / Math.max(curves.length, 1);
       for (const [name, values] of curves) {
-        curve(name, values, film.side + 22, y + 24, film.column - 64, Math.min(room - 40, 110));
+        curve(name, values, SIDE + 22, y + 24, COLUMN - 64, Math.min(room - 40, 110));
         y += Math.min(room, 150);
       }
       canvas.setAttribute("aria-label", `animation, ${near}`);
@@ -84,7 +88,7 @@
     }
     function tick(now) {
       if (!playing || !root.isConnected) return;
-      at = Math.min(at + (now - before) / 1000 / film.seconds, last); before = now;
+      at = Math.min(at + (now - before) / 1000 / SECONDS, last); before = now;
       playing = at < last; draw(); requestAnimationFrame(tick);
     }
     button.onclick = () => {

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from contrast_kit.plots.style import INK, array, colour, panels, styled
+from contrast_kit.plots.style import BOX, INK, array, colour, panels, single, styled
 
 
 @styled
@@ -33,16 +33,18 @@ def shelf(
     >>> len(figure.axes[0].patches) == len(scene.toys)
     True
     """
-    pixels = _pixels(picture)
-    corners = _corners(boxes, pixels)
+    pixels, corners = _scaled(picture, boxes)
     names = [""] * len(corners) if names is None else names
-    figure, (panel,) = panels(1, height=4.4, width=4.6, title=title)
+    figure, panel = single(4.4, title, 4.6)
     _show(panel, pixels)
     for region, (box, name) in enumerate(zip(corners, names, strict=True)):
-        hidden = region in masked
-        _frame(panel, box, colour(region), fill="#9a9a9a" if hidden else "none")
+        fill = "none"
+        if region in masked:
+            fill, name = "#9a9a9a", "?" if name else ""
+        _frame(panel, box, colour(region), 1.8, fill)
+        look = {"ha": "center", "va": "bottom", "fontsize": 7.5, "bbox": BOX, "zorder": 3}
         if name:
-            _label(panel, box, "?" if hidden else str(name))
+            panel.text((box[0] + box[2]) / 2, box[1] - 1.5, name, **look)
     return figure
 
 
@@ -75,41 +77,30 @@ def attention(
     >>> [panel.get_title() for panel in figure.axes]
     ['drum, to 0.90', 'the, to 0.50']
     """
-    pixels = _pixels(picture)
-    corners = _corners(boxes, pixels)
+    pixels, corners = _scaled(picture, boxes)
     table = array(weights, "weights")
     pale = 0.35 * pixels + 0.65  # so that the regions stand out
-    figure, axes = panels(len(words), height=2.9, columns=columns, title=title)
-    for panel, word, row in zip(axes, words, table, strict=True):
-        _show(panel, pale)
+    # By place and not by word, which may occur twice in a question.
+    figure, drawn = panels(dict(enumerate(table)), 2.9, columns, title)
+    for panel, place, row in drawn:
+        picture = pale.copy()
         most = row.max() or 1.0
         for box, weight in zip(corners, row / most, strict=True):
             left, top, right, bottom = np.round(box).astype(int)
-            part = (
-                slice(top, max(bottom, top + 1)),
-                slice(left, max(right, left + 1)),
-            )
-            lighted = pixels[part] * weight + pale[part] * (1 - weight)
-            extent = (part[1].start, part[1].stop, part[0].stop, part[0].start)
-            panel.imshow(lighted, extent=extent, interpolation="nearest", zorder=1)
-            _frame(panel, box, INK, width=0.5 + 2.5 * weight)
-        panel.set(
-            xlim=(0, pixels.shape[1]),
-            ylim=(pixels.shape[0], 0),
-            title=f"{word}, to {row.max():.2f}",
-        )
+            part = slice(top, max(bottom, top + 1)), slice(left, max(right, left + 1))
+            picture[part] = pixels[part] * weight + pale[part] * (1 - weight)
+            _frame(panel, box, INK, 0.5 + 2.5 * weight)
+        _show(panel, picture)
+        panel.set_title(f"{words[place]}, to {row.max():.2f}")
     return figure
 
 
-def _pixels(picture):
+def _scaled(picture, boxes):
+    """A picture with numbers from 0 to 1, and its boxes [R, 4] from shares of it to pixels."""
     pixels = array(picture, "picture")
-    return pixels / 255 if pixels.max() > 1 else pixels
-
-
-def _corners(boxes, pixels):
-    """Boxes [R, 4] from shares of the picture to pixels."""
     height, width = pixels.shape[:2]
-    return array(boxes, "boxes").reshape(-1, 4) * [width, height, width, height]
+    corners = array(boxes, "boxes").reshape(-1, 4) * [width, height, width, height]
+    return pixels / 255 if pixels.max() > 1 else pixels, corners
 
 
 def _show(panel, pixels):
@@ -119,36 +110,8 @@ def _show(panel, pixels):
     panel.spines[:].set_visible(False)
 
 
-def _frame(panel, box, edge, fill="none", width=1.8):
+def _frame(panel, box, edge, width, fill="none"):
     from matplotlib.patches import Rectangle
 
-    size = box[2:] - box[:2]
-    panel.add_patch(
-        Rectangle(
-            box[:2],
-            *size,
-            facecolor=fill,
-            edgecolor=edge,
-            linewidth=width,
-            zorder=2,
-        )
-    )
-
-
-def _label(panel, box, words):
-    style = {
-        "facecolor": "white",
-        "alpha": 0.85,
-        "linewidth": 0,
-        "boxstyle": "round,pad=0.15",
-    }
-    place = ((box[0] + box[2]) / 2, box[1] - 1.5)
-    panel.text(
-        *place,
-        words,
-        ha="center",
-        va="bottom",
-        fontsize=7.5,
-        bbox=style,
-        zorder=3,
-    )
+    look = {"facecolor": fill, "edgecolor": edge, "linewidth": width, "zorder": 2}
+    panel.add_patch(Rectangle(box[:2], *(box[2:] - box[:2]), **look))

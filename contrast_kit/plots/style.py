@@ -2,55 +2,20 @@
 
 import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
-if TYPE_CHECKING:
-    pass
-
 # Okabe & Ito 2008: told apart by readers with any of the common colour-vision deficiencies. Their eighth, a yellow, is
 # too faint on white; indigo, in its place, is Tol's (2021).
-PALETTE = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#D55E00",
-    "#CC79A7",
-    "#56B4E9",
-    "#555555",
-    "#332288",
-)
+PALETTE = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#555555", "#332288"]
 LINES = ("-", "--", ":", "-.")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-INK, FAINT = "#333333", "#BBBBBB"
+MARKERS = "os^DvPX*"
+INK, GREY, FAINT = "#333333", "#777777", "#BBBBBB"
 DASHED = (0, (4, 3))
+BOX = {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "boxstyle": "round,pad=0.15"}
 WIDTH = 9.0  # inches, the width of a notebook's output
-
-STYLE = {
-    "figure.dpi": 110,
-    "figure.facecolor": "white",
-    "font.size": 10,
-    "axes.titlesize": 10.5,
-    "axes.labelsize": 10,
-    "axes.edgecolor": "#888888",
-    "axes.labelcolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "grid.color": "#E6E6E6",
-    "grid.linewidth": 0.8,
-    "xtick.labelsize": 9,
-    "ytick.labelsize": 9,
-    "xtick.color": "#888888",
-    "ytick.color": "#888888",
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "legend.fontsize": 9.5,
-    "legend.frameon": False,
-    "text.color": INK,
-    "text.parse_math": False,  # a "$" in a text is a dollar
-}
+STYLE = Path(__file__).with_name("kit.mplstyle")
 
 
 def styled(draw):
@@ -60,29 +25,38 @@ def styled(draw):
     def inside(*args, **options):
         import matplotlib
 
-        with matplotlib.rc_context(STYLE):
+        with matplotlib.rc_context(fname=STYLE):
             return draw(*args, **options)
 
     return inside
 
 
-def panels(n, height, columns=3, title="", width=WIDTH, **shared):
-    """A figure of n panels, as wide as a notebook, each `height` inches high, at most `columns` side by side."""
+def panels(tables, height, columns=3, title="", width=WIDTH, **shared):
+    """A figure with a panel for each table, `height` inches high, at most `columns` side by side.
+
+    Returns the figure, and the panel, the name and the table of each.
+    """
     from contrast_kit.plots.figure import Figure
 
+    n = len(tables)
     rows = -(-n // columns)
     columns = -(-n // rows)  # four panels as two and two, not as three and one
-    figure = Figure(figsize=(width, height * rows + 0.3 * bool(title)), layout="constrained")
+    figure = Figure(figsize=(width, height * rows + 0.3 * bool(title)))
     axes = figure.subplots(rows, columns, squeeze=False, **shared).flatten()
     for unused in axes[n:]:
         unused.remove()
-    for panel in axes[
-        :n
-    ]:  # a shared axis would keep its numbers for the lowest row, which may have gaps
-        panel.tick_params(labelbottom=True)
+    for panel, name in zip(axes, tables, strict=False):
+        panel.set_title(name)
+        panel.tick_params(labelbottom=True)  # the lowest row, which has them, may have gaps
     if title:
-        figure.suptitle(title, x=0.01, ha="left", fontsize=12)
-    return figure, list(axes[:n])
+        figure.suptitle(title, x=0.01, ha="left")
+    return figure, list(zip(axes[:n], tables, tables.values(), strict=True))
+
+
+def single(height, title, width=WIDTH):
+    """A figure of one panel, and the panel."""
+    figure, [(panel, _, _)] = panels({"": None}, height, title=title, width=width)
+    return figure, panel
 
 
 # -- what is drawn -----------------------------------------------------------------------------------------------------
@@ -96,11 +70,6 @@ def array(values, name):
     if not np.isfinite(numbers).all():
         raise ValueError(f"{name} holds NaN or infinite numbers; look for the step that made them.")
     return numbers
-
-
-def runs(values, name):
-    """One number per seed, or a single number: [S]."""
-    return np.atleast_1d(array(values, name))
 
 
 def directions(values, name):
@@ -146,7 +115,8 @@ def score_tables(results):
     tables = {}
     for panel, table in by_panel(results).items():
         tables[panel] = {
-            method: runs(scores, f"results of {method!r}") for method, scores in table.items()
+            method: np.atleast_1d(array(scores, f"results of {method!r}"))
+            for method, scores in table.items()
         }
     return tables
 
@@ -183,26 +153,41 @@ def marker(i):
     return MARKERS[(i + i // len(PALETTE)) % len(MARKERS)]
 
 
-def dots(panel, points, labels, kinds=None, **look):
+def dots(panel, points, labels, **look):
     """Points [N, 2]; where there are labels, each kind of them has its colour, its shape and a name in the legend."""
-    if labels is None:
-        panel.scatter(*points.T, color=PALETTE[0], **look)
-        return
-    for i, kind in enumerate(kinds or in_order(labels)):
+    labels = [None] * len(points) if labels is None else labels
+    for i, kind in enumerate(in_order(labels)):
         rows = [label == kind for label in labels]
-        panel.scatter(
-            *points[rows].T,
-            color=colour(i),
-            marker=marker(i),
-            label=kind,
-            **look,
-        )
+        panel.scatter(*points[rows].T, facecolor=colour(i), marker=marker(i), label=kind, **look)
 
 
 def join(panel, points, pairs, **look):
     """A line between the two points of each pair of row numbers."""
     for a, b in pairs:
         panel.plot(*points[[int(a), int(b)]].T, gid="pair", **look)
+
+
+def note(panel, words, place, offset, **look):
+    """Words beside a place, `offset` points away from it."""
+    panel.annotate(words, place, offset, textcoords="offset points", **look)
+
+
+def towards(panel, words, head, tail, corner):
+    """Grey words, and an arrow from a corner of them; places are shares of the panel."""
+    arrow = {"arrowstyle": "-|>", "color": "#888888", "linewidth": 1.4, "relpos": corner}
+    look = {"ha": ["left", "right"][corner[0]], "va": ["bottom", "top"][corner[1]]}
+    panel.annotate(words, head, tail, "axes fraction", color=GREY, arrowprops=arrow, **look)
+
+
+def legend(figure, place="lower center", **look):
+    """A legend of what any panel names, each name once."""
+    entries = {}
+    for panel in figure.axes:
+        handles, names = panel.get_legend_handles_labels()
+        for name, handle in zip(names, handles, strict=True):
+            entries.setdefault(name, handle)
+    if entries:
+        figure.legend(entries.values(), entries, loc=f"outside {place}", **look)
 
 
 def number(value, digits=2, sign=False):
@@ -216,13 +201,12 @@ def number(value, digits=2, sign=False):
     return f"{value:{plus}.{digits}f}".replace("-", "−")
 
 
-def y_label(panel, words, name, default=""):
+def y_label(panel, words, name="", default=""):
     """Label the vertical axis: with one text in the first column only, or with each panel's own by its name."""
     if isinstance(words, Mapping):
-        words = words.get(name, default)
-    elif not panel.get_subplotspec().is_first_col():
-        return
-    panel.set_ylabel(words)
+        panel.set_ylabel(words.get(name, default))
+    elif panel.get_subplotspec().is_first_col():
+        panel.set_ylabel(words)
 
 
 def named_rows(panel, names):
@@ -235,44 +219,21 @@ def named_rows(panel, names):
 
 
 def level_lines(panel, levels):
-    """Draw dashed lines across the panel, each with its name above it, at the end where the curves leave more room."""
-    curves = [line.get_ydata() for line in panel.lines if len(line.get_ydata())]
-    place = panel.get_yaxis_transform()  # x as a share of the panel, y in data
+    """Draw dashed lines across the panel, each with its name above it at the right."""
     for words, level in levels.items():
-        bottom, top = panel.get_ylim()
-        if panel.get_yscale() == "linear" and level > bottom + 0.9 * (top - bottom):
-            panel.set_ylim(
-                bottom, bottom + (level - bottom) / 0.9
-            )  # or its words would run into the title
-        panel.axhline(level, color="#777777", linewidth=1, linestyle=DASHED, gid="level")
-        ends = np.array([[curve[0], curve[-1]] for curve in curves] or [[level, level]])
-        gaps = np.abs(ends - level)
-        left, right = np.nanmin(gaps, axis=0)  # the caps of a single seed are NaN
-        x, side = (0.99, "right") if right >= left else (0.01, "left")
-        box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1}
-        panel.annotate(
-            words,
-            (x, level),
-            (0, 4),
-            place,
-            "offset points",
-            ha=side,
-            fontsize=9,
-            bbox=box,
-            zorder=4,
-        )
+        panel.axhline(level, color=GREY, linewidth=1, linestyle=DASHED, gid="level")
+        panel.margins(y=0.12)  # or its words might run into the title
+        place = panel.get_yaxis_transform()  # x as a share of the panel, y in data
+        look = {"xycoords": place, "ha": "right", "fontsize": 9, "bbox": BOX, "zorder": 4}
+        note(panel, words, (0.99, level), (0, 4), **look)
 
 
-def legend_line(i, label, **look):
-    """The legend entry of the i-th line."""
-    from matplotlib.lines import Line2D
-
-    return Line2D(
-        [],
-        [],
-        color=colour(i),
-        linestyle=line_style(i),
-        linewidth=2,
-        label=label,
-        **look,
-    )
+def draw_cells(panel, cells, lines, aspect="equal", **look):
+    """A matrix of numbers or of colours, its first row on top, with white lines between the cells."""
+    rows, columns = np.shape(cells)[:2]
+    edges = np.arange(columns + 1) - 0.5, np.arange(rows + 1) - 0.5
+    mesh = panel.pcolormesh(*edges, cells, edgecolors="white", linewidth=lines, **look)
+    panel.set(ylim=(rows - 0.5, -0.5), aspect=aspect)
+    panel.tick_params(length=0)
+    panel.spines[["left", "bottom"]].set_visible(False)
+    return mesh

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from contrast_kit._util import choose
-from contrast_kit.plots.style import FAINT, INK, WIDTH, by_panel, panels, styled
+from contrast_kit.plots.style import FAINT, INK, WIDTH, by_panel, draw_cells, panels, single, styled
 
 # Dark, middle and light, so that the kinds differ in a grey print too. (fill, ink, legend)
 KINDS = {
@@ -18,11 +18,7 @@ KINDS = {
     "special": ("#E4E4E4", "#777777", "never selected (special, padding)"),
 }
 WHITE_CELL = "#EFEFEF"  # in a board without words, where white cells would leave no edge to see where a row ends
-PADDING, LINE, TYPE = (
-    0.16,
-    0.3,
-    9.5,
-)  # inches around a token, inches a row is high, points
+PADDING, LINE, TYPE = 0.16, 0.3, 9.5  # inches around a token, inches a row is high, points
 FEW = 30  # rows; more are numbered, not named
 
 
@@ -31,14 +27,7 @@ def mask_kinds(
     original: Sequence[str],
     selected,
     mask_token: str = "[MASK]",
-    special: Collection[str] = (
-        "[CLS]",
-        "[SEP]",
-        "[PAD]",
-        "<s>",
-        "</s>",
-        "<pad>",
-    ),
+    special: Collection[str] = ("[CLS]", "[SEP]", "[PAD]", "<s>", "</s>", "<pad>"),
 ) -> list[str]:
     """What a masking did to each token: "untouched", "mask", "random", "kept" or "special".
 
@@ -91,16 +80,11 @@ def mask_heatmap(
     """
     words = {kind: label for kind, (_, _, label) in KINDS.items()} | (legend or {})
     if tokens is None:
-        boards = by_panel(_rows(kinds))
-        return _draw_cells(
-            {name: _coded(board) for name, board in boards.items()},
-            words,
-            columns,
-            title,
-        )
-    if isinstance(tokens, Mapping) and isinstance(kinds, Mapping):
-        kinds = {name: kinds[name] for name in tokens}
-    return _draw_words(_rows(tokens), list(_coded(_rows(kinds)).values()), words, title)
+        boards = {name: _coded(board) for name, board in by_panel(_rows(kinds)).items()}
+        return _draw_cells(boards, words, columns, title)
+    rows = _rows(tokens)
+    kinds = kinds if isinstance(kinds, Mapping) else dict(zip(rows, kinds, strict=True))
+    return _draw_words(rows, _coded(kinds), words, title)
 
 
 def _rows(rows):
@@ -110,7 +94,7 @@ def _rows(rows):
 
 def _coded(rows):
     """The kind of each token, where True and False are "selected" and "untouched"."""
-    return {str(name): [_kind(mark) for mark in row] for name, row in rows.items()}
+    return {name: [_kind(mark) for mark in row] for name, row in rows.items()}
 
 
 def _kind(mark):
@@ -121,57 +105,31 @@ def _kind(mark):
 
 
 def _draw_words(rows, codes, words, title):
-    from matplotlib.patches import Rectangle
-
     left = max(map(_inches, rows)) + 0.2  # inches, like all lengths here
-    widths = [
-        max(0.16, *map(_inches, column)) + PADDING for column in zip(*rows.values(), strict=True)
-    ]
+    columns = zip(*rows.values(), strict=True)
+    widths = [max(0.16, *map(_inches, column)) + PADDING for column in columns]
     lines = _wrap(widths, WIDTH - left - 0.1)
     pitch = LINE * len(rows) + 0.16  # from one line of the text to the next, with a gap
     height = pitch * len(lines)
-    figure, (axes,) = panels(1, height + 0.4, title=title)
+    figure, axes = single(height + 0.4, title)
     axes.set(xlim=(0, WIDTH), ylim=(height, 0))
     axes.axis("off")
     for n, positions in enumerate(lines):
-        for k, (name, row, kinds) in enumerate(zip(rows, rows.values(), codes, strict=True)):
-            x, y = left, n * pitch + k * LINE
-            for t in positions:
-                fill, ink, _ = KINDS[kinds[t]]
-                cell = Rectangle(
-                    (x, y),
-                    widths[t],
-                    LINE,
-                    facecolor=fill,
-                    edgecolor=FAINT,
-                    linewidth=0.7,
-                )
-                axes.add_patch(cell)
-                _write(
-                    axes,
-                    x + widths[t] / 2,
-                    y,
-                    row[t],
-                    "token",
-                    ha="center",
-                    color=ink,
-                )
-                x += widths[t]
-            _write(axes, left - 0.1, y, name, "row name", ha="right")
-    _legend(figure, codes, words)
+        ends = left + np.cumsum([widths[t] for t in positions])
+        for k, (name, row) in enumerate(rows.items()):
+            y = n * pitch + (k + 0.5) * LINE
+            for t, end in zip(positions, ends, strict=True):
+                fill, ink, _ = KINDS[codes[name][t]]
+                look = {"color": fill, "edgecolor": FAINT, "linewidth": 0.7}
+                axes.barh(y, -widths[t], LINE, end, **look)
+                _write(axes, end - widths[t] / 2, y, row[t], ha="center", color=ink, gid="token")
+            _write(axes, left - 0.1, y, name, ha="right")
+    _legend(figure, codes.values(), words)
     return figure
 
 
-def _write(axes, x, y, word, gid, **look):
-    axes.text(
-        x,
-        y + LINE / 2 + 0.01,
-        word,
-        gid=gid,
-        va="center",
-        fontsize=TYPE,
-        **look,
-    )
+def _write(axes, x, y, word, **look):
+    axes.text(x, y + 0.01, word, va="center", fontsize=TYPE, **look)
 
 
 def _inches(word):
@@ -179,10 +137,8 @@ def _inches(word):
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    return (
-        text_to_path.get_text_width_height_descent(word, FontProperties(size=TYPE), ismath=False)[0]
-        / 72
-    )
+    font = FontProperties(size=TYPE)
+    return text_to_path.get_text_width_height_descent(word, font, ismath=False)[0] / 72
 
 
 def _wrap(widths, room):
@@ -203,17 +159,11 @@ def _legend(figure, codes, words, white=KINDS["untouched"][0]):
     from matplotlib.patches import Patch
 
     handles = []
-    for kind, (fill, _, _) in KINDS.items():
+    for kind in KINDS:
         if any(kind in row for row in codes):
-            fill = white if kind == "untouched" else fill
-            handles.append(
-                Patch(
-                    facecolor=fill,
-                    edgecolor="#999999",
-                    linewidth=0.7,
-                    label=words[kind],
-                )
-            )
+            fill = white if kind == "untouched" else KINDS[kind][0]
+            look = {"facecolor": fill, "edgecolor": "#999999", "linewidth": 0.7}
+            handles.append(Patch(**look, label=words[kind]))
     inches = sum(_inches(handle.get_label()) + 0.62 for handle in handles)
     columns = math.ceil(len(handles) / math.ceil(inches / WIDTH))
     figure.legend(handles=handles, loc="outside lower left", ncols=columns)
@@ -223,19 +173,14 @@ def _draw_cells(boards, words, columns, title):
     """A panel for each board of small cells, side by side; rows and cells are separated by fine white lines."""
     from matplotlib.colors import to_rgb
 
-    fills = {kind: to_rgb(fill) for kind, (fill, _, _) in KINDS.items()} | {
-        "untouched": to_rgb(WHITE_CELL)
-    }
+    fills = {kind: to_rgb(fill) for kind, (fill, _, _) in KINDS.items()}
+    fills["untouched"] = to_rgb(WHITE_CELL)
     rows = max(map(len, boards.values()))
     height = 0.9 + rows * (0.08 if rows > FEW else 0.22) + 0.5 * (columns is not None)
-    figure, axes = panels(len(boards), height, title=title, sharey=True)
-    for panel, (name, board) in zip(axes, boards.items(), strict=True):
-        cells = np.array(
-            [[fills[kind] for kind in row] for row in board.values()]
-        )  # [rows, tokens, 3]
-        panel.imshow(cells, aspect="auto", interpolation="none")
-        panel.set_title(name)
-        _cell_lines(panel, *cells.shape[:2])
+    figure, drawn = panels(boards, height, title=title, sharey=True)
+    for panel, _, board in drawn:
+        cells = [[fills[kind] for kind in row] for row in board.values()]  # [rows, tokens, 3]
+        draw_cells(panel, cells, 1.0 if rows <= FEW else 0.3, "auto")
         if columns is None:
             panel.set_xlabel("token position")
         else:
@@ -244,23 +189,6 @@ def _draw_cells(boards, words, columns, title):
             panel.set_ylabel("row")
         else:
             panel.set_yticks(range(rows), list(board))
-    _legend(
-        figure,
-        [row for board in boards.values() for row in board.values()],
-        words,
-        WHITE_CELL,
-    )
+    codes = [row for board in boards.values() for row in board.values()]
+    _legend(figure, codes, words, WHITE_CELL)
     return figure
-
-
-def _cell_lines(panel, rows, tokens):
-    """White lines between the cells, unless there are so many that the lines would hide the cells."""
-    few = rows <= FEW
-    if rows <= 3 * FEW:
-        panel.set_yticks(np.arange(0.5, rows - 1), minor=True)
-        panel.grid(axis="y", which="minor", color="white", linewidth=2 if few else 0.6)
-    if tokens <= 2 * FEW:
-        panel.set_xticks(np.arange(0.5, tokens - 1), minor=True)
-        panel.grid(axis="x", which="minor", color="white", linewidth=1 if few else 0.6)
-    panel.tick_params(length=0, which="both")
-    panel.spines[["left", "bottom"]].set_visible(False)

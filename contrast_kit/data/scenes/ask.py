@@ -1,7 +1,5 @@
 """Questions about scenes as in VQA v2, each asked of two pictures whose answers differ; ten customers answer."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from random import Random
@@ -14,7 +12,6 @@ from contrast_kit.data.scenes.shelf import (
     TABLES,
     VALUES,
     Scene,
-    Toy,
     field_of,
     image_ids,
     scene,
@@ -22,8 +19,7 @@ from contrast_kit.data.scenes.shelf import (
 )
 from contrast_kit.data.toyshop.grammar import noun, sentence
 from contrast_kit.data.toyshop.questions import about_field
-from contrast_kit.data.toyshop.shops import TOYSHOP
-from contrast_kit.data.toyshop.words import SHADES, article, pick
+from contrast_kit.data.toyshop.words import WORDS, article, pick
 from contrast_kit.data.toyshop.world import Stock
 
 KINDS = {
@@ -35,13 +31,19 @@ KINDS = {
     "price": "number",
 }
 """What is asked, and VQA's type of the answer."""
+POSSIBLE = VALUES | {
+    "count": tuple("0123456"),
+    "exist": ("yes", "no"),
+    "right": GOODS,
+    "price": tuple(map(str, PRICES)),
+}
+"""The true answers that a kind of question can have."""
 
 CUSTOMERS = 10
 SHADE = 0.2  # how often a customer has another word for a colour
 MISCOUNT = 0.35  # how often a customer who counts more than four is one off
 SLIP = 0.03  # how often a customer looks at the wrong toy
 QUESTIONS = {"train": 8_000, "validation": 1_000, "test": 1_000}
-ANYWHERE = "on the shelves"
 
 
 @dataclass(frozen=True)
@@ -55,17 +57,11 @@ class Question:
     shelf: int = -1
 
 
-def meant(question: Question, scene: Scene) -> list[Toy]:
+def meant(question, scene):
     """The toys that a question speaks of."""
-    told = {
-        field: value
-        for field, value in vars(question).items()
-        if field != "kind" and value not in ("", -1)
-    }
-    return those(
-        scene,
-        lambda toy: all(getattr(toy, field) == value for field, value in told.items()),
-    )
+    told = {name: value for name, value in vars(question).items() if value not in ("", -1)}
+    del told["kind"]
+    return those(scene, lambda toy: told.items() <= vars(toy).items())
 
 
 def answer(question: Question, scene: Scene) -> str | None:
@@ -83,13 +79,10 @@ def answer(question: Question, scene: Scene) -> str | None:
         return str(len(toys))
     if len(toys) != 1:
         return None
-    toy = toys[0]
+    (toy,) = toys
     if question.kind != "right":
         return field_of(toy, question.kind)
-    beyond = those(
-        scene,
-        lambda other: other.shelf == toy.shelf and other.place > toy.place,
-    )
+    beyond = those(scene, lambda other: other.shelf == toy.shelf and other.place > toy.place)
     return beyond[0].good if beyond else None
 
 
@@ -100,65 +93,56 @@ def words(question: Question, rng: Random) -> str:
     >>> [words(Question(kind, "drum", shelf=0), Random(1)) for kind in ("colour", "right")]
     ['In which colour does the drum on the top shelf come?', 'What is to the right of the drum?']
     """
-    place = SHELVES[question.shelf] if question.shelf >= 0 else ANYWHERE
+    kind = question.kind
+    place = (*SHELVES, "on the shelves")[question.shelf]  # -1: anywhere
     record = Stock(1, question.good or "toy", place, question.size, question.colour)
-    if question.kind == "right":
+    if kind not in TABLES["ask"]:
+        return about_field(record, kind.replace("count", "number"), rng)
+    ways = TABLES["ask"][kind]
+    if kind == "right":
         thing = noun(record, rng)
-        return sentence(pick(rng, TABLES["ask"]["right"]).format(thing=thing), "?")
-    if question.kind == "exist":
-        way = pick(rng, TABLES["ask"]["exist"])
-        return sentence(way.format(one=article(noun(record, rng)), place=place), "?")
-    return about_field(record, question.kind.replace("count", "number"), rng, TOYSHOP)
+        way = pick(rng, ways)
+    else:
+        way = pick(rng, ways)
+        thing = noun(record, rng)
+    return sentence(way.format(thing=thing, one=article(thing), place=place), "?")
 
 
 def customers(question: Question, truth: str, rng: Random) -> list[str]:
     """The answers of ten customers who look at one picture.
 
-    Colours have other names (SHADES of the toyshop: one eye's red is another's crimson), counts above four may be off
+    Colours have other names (shades of the toyshop: one eye's red is another's crimson), counts above four may be off
     by one, and anyone may look at the wrong toy. The rest say what is true.
     """
-    return [_customer(question, truth, rng) for _ in range(CUSTOMERS)]
+    return [_customer(question.kind, truth, rng) for _ in range(CUSTOMERS)]
 
 
-def _customer(question: Question, truth: str, rng: Random) -> str:
+def _customer(kind, truth, rng):
     if rng.random() < SLIP:
-        return pick(rng, possible(question.kind))
-    if question.kind == "colour" and rng.random() < SHADE:
-        shades = {shade for row in SHADES if truth in row for shade in row}
+        return pick(rng, POSSIBLE[kind])
+    if kind == "colour" and rng.random() < SHADE:
+        shades = {shade for row in WORDS.shades if truth in row for shade in row}
         return pick(rng, sorted(shades - {truth}))
-    if question.kind == "count" and int(truth) > 4 and rng.random() < MISCOUNT:
+    if kind == "count" and int(truth) > 4 and rng.random() < MISCOUNT:
         return str(int(truth) + pick(rng, (-1, 1)))
     return truth
 
 
-def possible(kind: str) -> tuple[str, ...]:
-    """The true answers that a kind of question can have."""
-    answers = VALUES | {
-        "count": tuple(map(str, range(7))),
-        "exist": ("yes", "no"),
-        "right": GOODS,
-        "price": tuple(map(str, PRICES)),
-    }
-    return answers[kind]
-
-
-def draw_question(rng: Random, scene: Scene, kind: str) -> Question:
+def draw_question(rng, scene, kind):
     """A question of this kind about some toy of the scene; of those that ask whether there is one, half miss by one
     field, so that saying "no" also takes a look."""
     toy = pick(rng, scene.toys)
     told = {"good": toy.good}
     if kind in ("count", "exist") and rng.random() >= 0.5:
         del told["good"]
-    if (
-        rng.random() < {"colour": 0.0, "exist": 0.8, "count": 0.4}.get(kind, 0.35)
-        or kind == "exist"
-        and "good" not in told
-    ):
+    share = {"colour": 0.0, "exist": 0.8, "count": 0.4}.get(kind, 0.35)
+    if rng.random() < share or (kind == "exist" and not told):
         told["colour"] = toy.colour
     if rng.random() < 0.25:
         told["size"] = toy.size
     # the patterns for colours and prices tell the shelf; "right of" and "where" never do
-    if kind in ("colour", "price") or (kind in ("count", "exist") and rng.random() < 0.35):
+    share = {"colour": 1, "price": 1}.get(kind, 0.35)
+    if kind not in ("shelf", "right") and (share == 1 or rng.random() < share):
         told["shelf"] = toy.shelf
     if kind == "exist" and rng.random() < 0.5:
         field = pick(rng, [name for name in ("good", "colour") if name in told])
@@ -168,16 +152,15 @@ def draw_question(rng: Random, scene: Scene, kind: str) -> Question:
 
 def vqa(split: str) -> list[dict[str, Any]]:
     """Pairs of rows that ask one question of two pictures of the split, where the true answers differ."""
-    rng, numbers = Random(f"vqa/{split}"), image_ids(split)
+    rng = Random(f"vqa/{split}")
+    numbers = image_ids(split)
     rows: list[dict[str, Any]] = []
     while len(rows) < QUESTIONS[split]:
         first = scene(pick(rng, numbers))
         kind = list(KINDS)[len(rows) // 2 % len(KINDS)]  # as many of each
         question = draw_question(rng, first, kind)
         true = answer(question, first)
-        if true is None:
-            continue
-        second = _complement(question, true, numbers, rng)
+        second = true and _complement(question, true, numbers, rng)
         if second:
             text = words(question, rng)
             for each in (first, second):
@@ -185,19 +168,18 @@ def vqa(split: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _complement(question: Question, taken: str, numbers: range, rng: Random) -> Scene | None:
+def _complement(question, taken, numbers, rng):
     """A scene of the same split where the question makes sense and has another answer."""
     for _ in range(400):
         other = scene(pick(rng, numbers))
         true = answer(question, other)
-        if true not in (None, taken) and (
-            true != "0" or rng.random() < 0.1
-        ):  # or half of all counts would be 0
+        # one "0" in ten, or half of all counts would be 0
+        if true not in (None, taken) and (true != "0" or rng.random() < 0.1):
             return other
     return None
 
 
-def _row(number: int, text: str, question: Question, scene: Scene, rng: Random) -> dict[str, Any]:
+def _row(number, text, question, scene, rng):
     true = answer(question, scene)
     answers = customers(question, true, rng)
     return {

@@ -1,54 +1,33 @@
 """Questions about scenes as in GQA: drawn as programs, balanced in answers, each with the questions it entails."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from random import Random
 from typing import Any
 
-from contrast_kit.data.scenes.programs import (
-    NoAnswer,
-    Program,
-    entailed,
-    only,
-    run,
-    say,
-    scope,
-)
-from contrast_kit.data.scenes.shelf import (
-    COLOURS,
-    GOODS,
-    VALUES,
-    Scene,
-    Toy,
-    field_of,
-    image_ids,
-    scene,
-)
+from contrast_kit.data.scenes.programs import NoAnswer, Program, entailed, only, run, say, scope
+from contrast_kit.data.scenes.shelf import COLOURS, GOODS, VALUES, field_of, image_ids, scene
 from contrast_kit.data.toyshop.words import pick
 
 QUESTIONS = {"train": 12_000, "validation": 1_500, "test": 1_500}
 KINDS = (
-    ("query",) * 6
-    + ("verify",) * 3
-    + ("choose", "choose", "exist", "exist", "same", "compare", "and", "or")
+    *("query",) * 6,
+    *("verify",) * 3,
+    *("choose", "choose", "exist", "exist", "same", "compare", "and", "or"),
 )
 FOLLOWING = 2
 """Questions that follow from a drawn one and are asked of the same picture."""
 _TRIES = 6
-_SLACK, _SURPLUS = (
-    1,
-    1.05,
-)  # how far the count of an answer may run ahead of the mean of its group
+_SLACK = 1  # how far the count of an answer may run ahead of the mean of its group
+_SURPLUS = 1.05
 
 
-def refer(rng: Random, scene: Scene, without: str = "") -> tuple[Program, Toy] | None:
+def refer(rng, scene, without=""):
     """A set that picks out one toy, and the toy; its description does not tell the field `without`. None: not found."""
     toy = pick(rng, scene.toys)
     named = without != "good" and rng.random() < 0.8
     tells, relates = (0.3, 0.2) if named else (0.7, 0.5)
-    toys: Program = ("select", toy.good if named else "toy")
+    toys = ("select", toy.good if named else "toy")
     details = [
         name for name in ("size", "colour", "shelf") if name != without and rng.random() < tells
     ]
@@ -64,61 +43,46 @@ def refer(rng: Random, scene: Scene, without: str = "") -> tuple[Program, Toy] |
         return None
 
 
-def draw_program(rng: Random, scene: Scene, kind: str) -> Program | None:
+def draw_program(rng, scene, kind):
     """A program of this kind; None where the draw came to nothing.
 
     It has a value on the scene, but for some of "compare": two toys of one price, or of one good, have no answer.
     """
     if kind in ("and", "or"):
-        a, b = (
-            draw_program(rng, scene, "exist"),
-            draw_program(rng, scene, "exist"),
-        )
+        a = draw_program(rng, scene, "exist")
+        b = draw_program(rng, scene, "exist")
         return None if a == b else (kind, a, b)
     if kind == "exist":
         toy = pick(rng, scene.toys)
-        good, colour = toy.good, toy.colour
-        if rng.random() >= 0.7:
-            good = pick(rng, GOODS)
+        good = toy.good if rng.random() < 0.7 else pick(rng, GOODS)
         if rng.random() < 0.3:
             return ("exist", ("select", good))
-        if rng.random() >= 0.7:
-            colour = pick(rng, COLOURS)
-        return (
-            "exist",
-            (
-                "filter",
-                "colour",
-                colour,
-                ("select", good if rng.random() < 0.8 else "toy"),
-            ),
-        )
+        colour = toy.colour if rng.random() < 0.7 else pick(rng, COLOURS)
+        if rng.random() >= 0.8:
+            good = "toy"
+        return ("exist", ("filter", "colour", colour, ("select", good)))
     if kind in ("same", "compare"):
-        a, b = refer(rng, scene), refer(rng, scene)
+        a = refer(rng, scene)
+        b = refer(rng, scene)
         if not a or not b or a[1] == b[1]:
             return None
-        fields = ("cheaper", "dearer") if kind == "compare" else ("colour", "size", "shelf")
+        fields = {"compare": ("cheaper", "dearer"), "same": ("colour", "size", "shelf")}[kind]
         return (kind, pick(rng, fields), a[0], b[0])
     field = pick(rng, ("colour", "colour", "good", "shelf", "size"))
     referred = refer(rng, scene, without=field)
     if not referred:
         return None
     toys, toy = referred
-    if kind == "query":
-        return ("query", field, toys)
     value = field_of(toy, field)
     others = [other for other in VALUES[field] if other != value]
+    values = []
     if kind == "verify":
-        return (
-            "verify",
-            field,
-            value if rng.random() < 0.5 else pick(rng, others),
-            toys,
-        )
-    pair = [value, pick(rng, others)]
-    if rng.random() >= 0.5:
-        pair.reverse()
-    return ("choose", field, *pair, toys)
+        values = [value if rng.random() < 0.5 else pick(rng, others)]
+    elif kind == "choose":
+        values = [value, pick(rng, others)]
+        if rng.random() >= 0.5:
+            values.reverse()
+    return (kind, field, *values, toys)
 
 
 class Balance:
@@ -133,23 +97,19 @@ class Balance:
     def takes(self, program: Program, answer: str) -> bool:
         """Whether one more question with this answer keeps the balance; if so, it is counted."""
         valid, _ = scope(program)
-        name = group(program)
-        if "yes" in valid:
-            name = _form(program)
-        if program[0] in (
-            "choose",
-            "compare",
-        ):  # by the place of the answer: "red or blue?", "blue or red?"
-            answer = "first" if _is_first(program, answer) else "second"
-            valid = ("first", "second")
+        name = _form(program) if "yes" in valid else group(program)
+        number = len(valid)
+        if program[0] in ("choose", "compare"):
+            # by the place of the answer: "red or blue?", "blue or red?"
+            answer = _is_first(program, answer)
+            number = 2
         counts = self.counts[name]
-        takes = counts[answer] <= _SLACK + _SURPLUS * sum(counts.values()) / len(valid)
-        if takes:
-            counts[answer] += 1
+        takes = counts[answer] <= _SLACK + _SURPLUS * sum(counts.values()) / number
+        counts[answer] += takes
         return takes
 
 
-def _form(program: Any) -> str:
+def _form(program):
     """What a program looks like without its values: of "is there a red drum?" and "is there a blue kite?" the same."""
     if not isinstance(program, tuple):
         return ""
@@ -157,7 +117,7 @@ def _form(program: Any) -> str:
     return f"({' '.join(shown)}{''.join(map(_form, program[1:]))})"
 
 
-def _is_first(program: Program, answer: str) -> bool:
+def _is_first(program, answer):
     """Whether the answer of a choice or a comparison is told first; a set that says "toy" names no good."""
     first = program[2]
     while isinstance(first, tuple):
@@ -178,36 +138,28 @@ def group(program: Program) -> str:
 
 def gqa(split: str) -> list[dict[str, Any]]:
     """Questions about the scenes of a split, scene by scene in rounds until there are enough."""
-    rng, numbers = Random(f"gqa/{split}"), list(image_ids(split))
-    asked: dict[int, dict[Program, str]] = {number: {} for number in numbers}
-    balance, total = Balance(), 0
-    while total < QUESTIONS[split]:
-        for number in numbers:
-            here, mine = scene(number), asked[number]
+    rng = Random(f"gqa/{split}")
+    asked: dict[int, dict[Program, str]] = {number: {} for number in image_ids(split)}
+    balance = Balance()
+    left = QUESTIONS[split]
+    while left:
+        for number, mine in asked.items():
             kind = pick(rng, KINDS)
             for _ in range(_TRIES):
-                program = draw_program(rng, here, kind)
-                answer = program and run(program, here)
+                program = draw_program(rng, scene(number), kind)
+                answer = program and run(program, scene(number))
                 if answer is not None and program not in mine and balance.takes(program, answer):
+                    mine[program] = answer
+                    left -= 1 + _follow(
+                        program, answer, mine, balance, rng, min(FOLLOWING, left - 1)
+                    )
                     break
-            else:
-                continue
-            mine[program] = answer
-            most = min(FOLLOWING, QUESTIONS[split] - total - 1)
-            total += 1 + _follow(program, answer, mine, balance, rng, most)
-            if total == QUESTIONS[split]:
+            if not left:
                 break
     return _rows(asked, rng)
 
 
-def _follow(
-    program: Program,
-    answer: str,
-    mine: dict[Program, str],
-    balance: Balance,
-    rng: Random,
-    most: int,
-) -> int:
+def _follow(program, answer, mine, balance, rng, most):
     """Ask up to `most` questions that follow from this one, too; how many it came to."""
     follows = list(entailed(program, answer).items())
     added = 0
@@ -220,33 +172,19 @@ def _follow(
     return added
 
 
-def _rows(asked: dict[int, dict[Program, str]], rng: Random) -> list[dict[str, Any]]:
+def _rows(asked, rng):
     """The rows of all questions, in the order of their pictures, with the numbers of those that each entails."""
-    ids: dict[tuple[int, Program], int] = {}
-    for image_id, mine in asked.items():
-        for program in mine:
-            ids[image_id, program] = len(ids)
+    pairs = [(image_id, program) for image_id, mine in asked.items() for program in mine]
+    ids = {pair: number for number, pair in enumerate(pairs)}
     rows = []
     for (image_id, program), number in ids.items():
         answer = asked[image_id][program]
         valid, plausible = scope(program)
-        rows.append(
-            {
-                "question": say(program, rng),
-                "image_id": image_id,
-                "answer": answer,
-                "program": json.dumps(program),
-                "group": group(program),
-                "question_id": number,
-                "entailed": [
-                    ids[image_id, other]
-                    for other in entailed(program, answer)
-                    if (image_id, other) in ids
-                ],
-                "valid": list(valid),
-                "plausible": list(plausible),
-            }
-        )
+        follows = [(image_id, other) for other in entailed(program, answer)]
+        row = {"question": say(program, rng), "image_id": image_id, "answer": answer}
+        row |= {"program": json.dumps(program), "group": group(program), "question_id": number}
+        row["entailed"] = [ids[pair] for pair in follows if pair in ids]
+        rows.append(row | {"valid": list(valid), "plausible": list(plausible)})
     return rows
 
 
@@ -257,7 +195,7 @@ def program_of(row: dict[str, Any]) -> Program:
     ('exist', ('select', 'drum'))
     """
 
-    def tuples(value: Any) -> Any:
+    def tuples(value):
         return tuple(map(tuples, value)) if isinstance(value, list) else value
 
     return tuples(json.loads(row["program"]))

@@ -6,7 +6,7 @@ detector makes of each crop, 64 numbers, and its guess of good and colour with i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import contextmanager
 from random import Random
 from typing import Any
@@ -35,17 +35,11 @@ FIRST = 1_000_000  # the number of the detector's first scene: no task has it
 TRAINED_ON = 900
 """Scenes that the detector is trained on."""
 
-FIELDS = {
-    "objects": "good",
-    "attributes": "colour",
-    "sizes": "size",
-    "prices": "price",
-}
 HEADS = {
-    "objects": GOODS,
-    "attributes": COLOURS,
-    "sizes": SIZES,
-    "prices": PRICES,
+    "objects": ("good", GOODS),
+    "attributes": ("colour", COLOURS),
+    "sizes": ("size", SIZES),
+    "prices": ("price", PRICES),
 }
 """What the detector is asked of a crop. A model is told the first two; the others make the feature carry them too."""
 
@@ -64,17 +58,12 @@ class Detector(nn.Module):
             nn.Flatten(), nn.Linear(40 * 7 * 5, WIDTH), nn.LeakyReLU(0.1),  # [N, 64]: no feature is 0 for ever
         )  # fmt: skip
         self.heads = nn.ModuleDict(
-            {name: nn.Linear(WIDTH, len(classes)) for name, classes in HEADS.items()}
+            {name: nn.Linear(WIDTH, len(classes)) for name, (_, classes) in HEADS.items()}
         )
 
     def forward(self, crops: Tensor) -> Tensor:
         """The features of crops."""
         return self.body(crops - 0.5)
-
-
-def own_scenes(n: int = TRAINED_ON) -> list[Scene]:
-    """The scenes that the detector learns from. None of them stands in a task: their numbers begin at 1,000,000."""
-    return [draw_scene(Random(f"detector/{i}"), FIRST + i) for i in range(n)]
 
 
 def train_detector(
@@ -90,26 +79,22 @@ def train_detector(
     """
     with _one_thread(), torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
-        mine = own_scenes(scenes)
-        crops = torch.cat(
-            [crop(*drawn(each, noise, train=True)) for each in mine]
-        )  # [N, 3, 28, 20]
-        truth = {
-            name: torch.cat([true_classes(each)[name] for each in mine]) for name in HEADS
-        }  # [N] each
+        # None of them stands in a task.
+        mine = [draw_scene(Random(f"detector/{i}"), FIRST + i) for i in range(scenes)]
+        crops = torch.cat([crop(*drawn(each, noise, train=True)) for each in mine])
+        truth = {name: torch.cat([true_classes(each)[name] for each in mine]) for name in HEADS}
         detector = Detector()
         optimizer = torch.optim.Adam(detector.parameters(), lr=2e-3)
-        batches = -(-len(crops) // 64)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(
-            optimizer, 2.5e-3, total_steps=epochs * batches
-        )
+        steps = epochs * -(-len(crops) // 64)
+        schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2.5e-3, total_steps=steps)
         for _ in range(epochs):
             for rows in torch.randperm(len(crops)).split(64):
                 features = detector(crops[rows])
-                loss = sum(
+                losses = [
                     cross_entropy(head(features), truth[name][rows])
                     for name, head in detector.heads.items()
-                )
+                ]
+                loss = sum(losses)
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
@@ -124,15 +109,11 @@ def crop(picture: np.ndarray, boxes: np.ndarray) -> Tensor:
     # the map from the crop's own coordinates, -1 to 1, to those of the picture
     across = torch.stack([x2 - x1, zero, x1 + x2 - 1], 1)  # [R, 3]
     down = torch.stack([zero, y2 - y1, y1 + y2 - 1], 1)  # [R, 3]
-    grid = affine_grid(
-        torch.stack([across, down], 1),
-        [len(boxes), 3, *CROP],
-        align_corners=False,
-    )  # [R, 28, 20, 2]
+    size = [len(boxes), 3, *CROP]
+    grid = affine_grid(torch.stack([across, down], 1), size, align_corners=False)  # [R, 28, 20, 2]
     pixels = torch.from_numpy(picture).permute(2, 0, 1).float() / 255  # [3, 96, 96]
-    return grid_sample(
-        pixels.expand(len(boxes), -1, -1, -1), grid, align_corners=False
-    )  # [R, 3, 28, 20]
+    pixels = pixels.expand(len(boxes), -1, -1, -1)
+    return grid_sample(pixels, grid, align_corners=False)  # [R, 3, 28, 20]
 
 
 def detect(
@@ -149,19 +130,10 @@ def detect(
 
     made: list[dict[str, Any]] = []
     with _one_thread(), torch.no_grad():
-        for each in tqdm(
-            scenes,
-            "looking at the shelves",
-            unit=" scenes",
-            disable=not progress,
-        ):
+        for each in tqdm(scenes, "looking at the shelves", disable=not progress):
             pixels, boxes = drawn(each, noise)
             features = detector(crop(pixels, boxes))  # [R, 64]
-            row = {
-                "image_id": each.image_id,
-                "regions": features,
-                "boxes": boxes,
-            }
+            row = {"image_id": each.image_id, "regions": features, "boxes": boxes}
             for name in ("objects", "attributes"):
                 confidence, row[name] = detector.heads[name](features).softmax(-1).max(-1)
                 row[f"{name[:-1]}_confidence"] = confidence.clamp(0, 1)
@@ -172,13 +144,13 @@ def detect(
 def true_classes(scene: Scene) -> dict[str, Tensor]:
     """What a perfect detector would say of each toy of a scene: [R] of each head, in the order of `scene.toys`."""
     return {
-        name: torch.tensor([classes.index(getattr(toy, FIELDS[name])) for toy in scene.toys])
-        for name, classes in HEADS.items()
+        name: torch.tensor([classes.index(getattr(toy, field)) for toy in scene.toys])
+        for name, (field, classes) in HEADS.items()
     }
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def _one_thread():
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

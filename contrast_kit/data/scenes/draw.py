@@ -17,7 +17,6 @@ from contrast_kit.data.scenes.shelf import (
     SHELVES,
     TABLES,
     Scene,
-    Toy,
     split_of,
 )
 
@@ -31,13 +30,8 @@ _LARGE = 8  # how many times larger than 20 × 20 a good is drawn
 
 RGB: dict[str, list[int]] = TABLES["rgb"]
 WALL, WOOD, DARK, PAPER = (
-    (232, 226, 214),
-    (176, 150, 120),
-    (45, 42, 48),
-    (250, 250, 246),
+    np.array(TABLES["paint"][name]) for name in ("wall", "wood", "dark", "paper")
 )
-
-BODY, BLACK, LIGHT = 1, 2, 3
 SHAPES: dict[str, list[tuple[str, int, list[float]]]] = TABLES["shapes"]
 """Each good in at most six shapes: what to draw on a square of 20 × 20, in which paint, and where."""
 
@@ -59,7 +53,7 @@ class Noise:
 
 
 @cache
-def sprite(good: str, length: int) -> np.ndarray:
+def sprite(good, length):
     """The share of each paint (body, dark, light) in each pixel of a good: [3, length, length] from 0 to 1.
 
     >>> sprite("ball", 20).shape, float(sprite("ball", 20).sum(0).max()) <= 1.01
@@ -78,18 +72,16 @@ def sprite(good: str, length: int) -> np.ndarray:
     }
     for kind, paint, place in SHAPES[good]:
         ways[kind]([round(value * _LARGE) for value in place], fill=paint)
-    painted = np.asarray(large)
     shares = []
-    for paint in (BODY, BLACK, LIGHT):
-        share = Image.fromarray(np.where(painted == paint, 255, 0).astype(np.uint8))
-        shares.append(
-            np.asarray(share.resize((length, length), Image.Resampling.BOX), np.float32) / 255
-        )
+    for paint in (1, 2, 3):
+        share = large.point(lambda value, paint=paint: 255 * (value == paint))
+        share = share.resize((length, length), Image.Resampling.BOX)
+        shares.append(np.asarray(share, np.float32) / 255)
     return np.stack(shares)  # [3, length, length]
 
 
 @cache
-def digits(train: bool) -> dict[int, np.ndarray]:
+def digits(train):
     """The digits of scikit-learn that are prices, [n, 8, 8] from 0 to 1 by number; one image in five is for tests."""
     from sklearn.datasets import load_digits
 
@@ -134,24 +126,17 @@ def drawn(
     corners = [_put(canvas, toy, noise, train, rng) for toy in scene.toys]
     canvas *= 1 + noise.light * rng.standard_normal()
     grain = rng.standard_normal((SIDE, SIDE, 4))  # one of grey, three of colour: [96, 96, 4]
-    canvas += noise.pixel * (
-        0.9 * grain[:, :, :1] + 0.44 * grain[:, :, 1:]
-    )  # deviation 1 in each channel
-    return canvas.clip(0, 255).astype(np.uint8), np.array(
-        corners, np.float32
-    ) / SIDE  # [96, 96, 3], [R, 4]
+    # deviation 1 in each channel
+    canvas += noise.pixel * (0.9 * grain[:, :, :1] + 0.44 * grain[:, :, 1:])
+    pixels = canvas.clip(0, 255).astype(np.uint8)
+    return pixels, np.array(corners, np.float32) / SIDE  # [96, 96, 3], [R, 4]
 
 
-def _put(
-    canvas: np.ndarray,
-    toy: Toy,
-    noise: Noise,
-    train: bool,
-    rng: np.random.Generator,
-) -> list[float]:
+def _put(canvas, toy, noise, train, rng):
     """Draw one toy and its tag; give its box in pixels."""
     length = LENGTH[toy.size]
-    left, top = toy.place * CELL_W, toy.shelf * CELL_H
+    left = toy.place * CELL_W
+    top = toy.shelf * CELL_H
     x = left + (CELL_W - length) // 2 + int(rng.integers(-1, 2))
     y = top + CELL_H - EDGE - length
     visible = 1.0
@@ -159,15 +144,15 @@ def _put(
         visible = 0.1 + 0.2 * rng.random()
     shares = visible * sprite(toy.good, length)  # [3, H, W]
     body = np.array(RGB[toy.colour]) + noise.colour * rng.standard_normal(3)
-    paints = np.array([body, DARK, 0.35 * body + 0.65 * np.array(PAPER)], np.float32)  # [3, rgb]
+    paints = np.array([body, DARK, 0.35 * body + 0.65 * PAPER], np.float32)  # [3, rgb]
     part = canvas[y : y + length, x : x + length]  # [H, W, 3]
     part *= 1 - shares.sum(0)[:, :, None]
     part += np.einsum("phw,pc->hwc", shares, paints)
     exemplars = digits(train)[toy.price]
     ink = exemplars[int(rng.integers(len(exemplars)))][:, :, None]  # [8, 8, 1]
-    tx, ty = x + (length - TAG) // 2, top + CELL_H - TAG - 1
-    canvas[ty : ty + TAG, tx : tx + TAG] = (1 - ink) * np.array(PAPER) + ink * np.array(DARK)
-    box = np.array(
-        [x - 1, y - 0.5, x + length + 1, ty + TAG + 0.5]
-    ) + noise.box * rng.standard_normal(4)
+    tx = x + (length - TAG) // 2
+    ty = top + CELL_H - TAG - 1
+    canvas[ty : ty + TAG, tx : tx + TAG] = (1 - ink) * PAPER + ink * DARK
+    box = np.array([x - 1, y - 0.5, x + length + 1, ty + TAG + 0.5])
+    box += noise.box * rng.standard_normal(4)
     return np.clip(box, (left, top, left, top), (left + CELL_W, top + CELL_H) * 2).tolist()

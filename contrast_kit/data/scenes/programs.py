@@ -16,34 +16,24 @@
 *The* toy is the only one of its set; where there is none or several, the program has no value.
 """
 
-from __future__ import annotations
-
-from random import Random
 from typing import Any
 
-from contrast_kit.data.scenes.shelf import (
-    GOODS,
-    TABLES,
-    VALUES,
-    Scene,
-    Toy,
-    colours_of,
-    field_of,
-    those,
-)
+from contrast_kit.data.scenes.shelf import GOODS, TABLES, VALUES, colours_of, field_of, those
 from contrast_kit.data.toyshop.grammar import join, sentence
 from contrast_kit.data.toyshop.words import article, pick
 
 Program = tuple[Any, ...]
+YES = {True: "yes", False: "no"}
 
 
 class NoAnswer(Exception):
     """The question makes no sense for this scene."""
 
 
-def run(program: Program, scene: Scene) -> str | None:
+def run(program, scene) -> str | None:
     """The value of a program on a scene, as the word that answers it; None where it makes no sense.
 
+    >>> from contrast_kit.data.scenes.shelf import Scene, Toy
     >>> shelf = Scene(0, (Toy("drum", "red", "big", 5, 0, 0), Toy("kite", "blue", "small", 3, 0, 2)))
     >>> run(("query", "colour", ("relate", "right", ("select", "drum"))), shelf)
     'blue'
@@ -51,30 +41,28 @@ def run(program: Program, scene: Scene) -> str | None:
     'no'
     """
     try:
-        value = _value(program, scene)
+        return _value(program, scene)
     except NoAnswer:
         return None
-    if isinstance(value, bool):
-        return _yes(value)
-    return value
 
 
-def find(program: Program, scene: Scene) -> list[Toy]:
+def find(program, scene):
     """The toys of a set."""
-    kind = program[0]
+    kind, field, *rest = program
     if kind == "select":
-        return those(scene, lambda toy: program[1] in ("toy", toy.good))
+        return those(scene, lambda toy: field in ("toy", toy.good))
     if kind == "filter":
-        return [toy for toy in find(program[3], scene) if field_of(toy, program[1]) == program[2]]
-    toy = only(program[2], scene)
+        value, toys = rest
+        return [toy for toy in find(toys, scene) if field_of(toy, field) == value]
+    toy = only(rest[0], scene)
     row = those(scene, lambda other: other.shelf == toy.shelf)
-    place = row.index(toy)
-    if program[1] == "right":
-        return row[place + 1 : place + 2]
-    return row[max(place - 1, 0) : place]
+    if field == "left":
+        row.reverse()
+    place = row.index(toy) + 1
+    return row[place : place + 1]
 
 
-def only(program: Program, scene: Scene) -> Toy:
+def only(program, scene):
     """*The* toy of a set."""
     toys = find(program, scene)
     if len(toys) != 1:
@@ -82,35 +70,31 @@ def only(program: Program, scene: Scene) -> Toy:
     return toys[0]
 
 
-def _value(program: Program, scene: Scene) -> str | bool:
-    kind, *rest = program
+def _value(program, scene):
+    kind, field, *rest = program
     if kind == "exist":
-        return bool(find(rest[0], scene))
+        return YES[bool(find(field, scene))]
     if kind in ("and", "or"):
-        values = [_value(part, scene) for part in rest]
-        return all(values) if kind == "and" else any(values)
-    field = rest[0]
-    if kind in ("same", "compare"):
-        a, b = (only(part, scene) for part in rest[1:])
-        if a == b or (kind == "compare" and (a.price == b.price or a.good == b.good)):
-            raise NoAnswer
-        if kind == "same":
-            return field_of(a, field) == field_of(b, field)
-        cheaper, dearer = sorted((a, b), key=lambda toy: toy.price)
-        return cheaper.good if field == "cheaper" else dearer.good
-    value = field_of(only(rest[-1], scene), field)
-    if kind == "verify":
-        return value == rest[1]
-    if kind == "choose" and value not in rest[1:3]:
+        decides = {"and": all, "or": any}[kind]
+        return YES[decides([_value(part, scene) == "yes" for part in program[1:]])]
+    toys = [only(part, scene) for part in rest if isinstance(part, tuple)]
+    if kind == "compare":
+        first = {"cheaper": min, "dearer": max}[field]
+        a, b = toys
+        makes_sense = a.price != b.price and a.good != b.good
+        value = first(toys, key=lambda toy: toy.price).good
+    elif kind == "same":
+        makes_sense = toys[0] != toys[1]
+        value = YES[len({field_of(toy, field) for toy in toys}) == 1]
+    else:
+        value = field_of(toys[0], field)
+        makes_sense = kind != "choose" or value in rest
+    if not makes_sense:
         raise NoAnswer
-    return value
+    return YES[value == rest[0]] if kind == "verify" else value
 
 
-def _yes(true: bool) -> str:
-    return "yes" if true else "no"
-
-
-def _without_filters(toys: Program) -> tuple[Program, dict[str, str]]:
+def _without_filters(toys):
     """A set before its filters, and what these tell."""
     told = {}
     while toys[0] == "filter":
@@ -118,55 +102,52 @@ def _without_filters(toys: Program) -> tuple[Program, dict[str, str]]:
     return toys, told
 
 
-def describe(program: Program) -> str:
+def describe(program) -> str:
     """A set as a noun phrase without article: "small red drum on the top shelf".
 
     >>> describe(("filter", "colour", "red", ("filter", "shelf", "top shelf", ("select", "drum"))))
     'red drum on the top shelf'
     """
     toys, told = _without_filters(program)
-    head, place = toys[1], ""
+    head = toys[1]
+    place = ""
     if toys[0] == "relate":
-        head = f"toy to the {toys[1]} of the {describe(toys[2])}"
+        head = f"toy to the {head} of the {describe(toys[2])}"
     if "shelf" in told:
         place = f"on the {told['shelf']}"
-    return join(told.get("size", ""), told.get("colour", ""), head, place)
+    return join(told.get("size"), told.get("colour"), head, place)
 
 
-def say(program: Program, rng: Random) -> str:
+def say(program, rng) -> str:
     """A program as an English question.
 
     >>> from random import Random
     >>> say(("choose", "colour", "red", "blue", ("select", "drum")), Random(0))
     'Is the drum red or blue?'
     """
-    return sentence(_asked(program, rng), "?")
-
-
-def _asked(program: Program, rng: Random) -> str:
-    kind, *rest = program
+    kind, field, *rest = program
     if kind in ("and", "or"):
-        both = f" {kind} ".join(article(describe(part[1])) for part in rest)
-        return f"is there either {both}" if kind == "or" else f"is there {both}"
-    thing, field = describe(rest[-1]), rest[0]
-    if kind in ("exist", "query"):
-        ways = TABLES["program"]["exist" if kind == "exist" else field]
-        return pick(rng, ways).format(thing=thing, one=article(thing))
+        both = f" {kind} ".join(article(describe(part[1])) for part in program[1:])
+        either = {"or": "either ", "and": ""}[kind]
+        return sentence(f"is there {either}{both}", "?")
+    thing = describe(program[-1])
+    parts = dict(thing=thing, one=article(thing), field=field)
     if kind in ("verify", "choose"):
-        return f"is the {thing} " + " or ".join(_predicate(field, value) for value in rest[1:-1])
-    other = describe(rest[1])
-    if kind == "compare":
-        return f"which is {field}, the {other} or the {thing}"
-    if field == "shelf":
-        return f"are the {other} and the {thing} on the same shelf"
-    return f"do the {other} and the {thing} have the same {field}"
+        parts["values"] = " or ".join(_predicate(field, value) for value in rest[:-1])
+    elif kind in ("same", "compare"):
+        parts["other"] = describe(rest[0])
+    patterns = TABLES["program"]
+    pattern = patterns.get(f"{kind} {field}") or patterns[kind]
+    if kind in ("exist", "query"):
+        pattern = pick(rng, pattern)
+    return sentence(pattern.format(**parts), "?")
 
 
-def _predicate(field: str, value: str) -> str:
+def _predicate(field, value):
     return {"shelf": f"on the {value}", "good": article(value)}.get(field, value)
 
 
-def entailed(program: Program, answer: str) -> dict[Program, str]:
+def entailed(program, answer) -> dict[Program, str]:
     """Other programs whose answers follow from this one's: wherever it has the answer, they have theirs.
 
     A model that says the drum is red, and then that it is not, is inconsistent, whatever the picture shows.
@@ -179,17 +160,17 @@ def entailed(program: Program, answer: str) -> dict[Program, str]:
         return _of_one(program, answer)
     if kind == "exist":
         return _of_existence(rest[0], answer)
-    if kind in ("same", "compare"):
-        return {(kind, rest[0], rest[2], rest[1]): answer}
-    if (kind == "and") == (answer == "yes"):  # both hold, or neither does
+    *field, a, b = rest
+    if kind in ("and", "or") and YES[kind == "and"] == answer:  # both hold, or neither does
         return dict.fromkeys(rest, answer)
-    return {(kind, rest[1], rest[0]): answer}
+    return {(kind, *field, b, a): answer}
 
 
-def _of_one(program: Program, answer: str) -> dict[Program, str]:
+def _of_one(program, answer):
     """What follows from a field of *the* toy of a set: that there is one, and what its field is not."""
-    kind, field, value, toys = *program[:3], program[-1]
-    follows: dict[Program, str] = {("exist", toys): "yes"}
+    kind, field, value = program[:3]
+    toys = program[-1]
+    follows = {("exist", toys): "yes"}
     if kind != "verify":
         value = answer
     elif answer == "no":
@@ -198,9 +179,9 @@ def _of_one(program: Program, answer: str) -> dict[Program, str]:
         return follows
     follows["query", field, toys] = value
     for other in VALUES[field]:
-        follows["verify", field, other, toys] = _yes(other == value)
+        follows["verify", field, other, toys] = YES[other == value]
         if field != "good":
-            follows["exist", ("filter", field, other, toys)] = _yes(other == value)
+            follows["exist", ("filter", field, other, toys)] = YES[other == value]
         if other != value:
             follows["choose", field, value, other, toys] = value
             follows["choose", field, other, value, toys] = value
@@ -208,44 +189,40 @@ def _of_one(program: Program, answer: str) -> dict[Program, str]:
     return follows
 
 
-def _of_existence(toys: Program, answer: str) -> dict[Program, str]:
+def _of_existence(toys, answer):
     """A red drum is a drum; where there is no drum, there is no red one."""
-    if answer == "no":
-        _, told = _without_filters(toys)
-        free = [field for field in ("colour", "size", "shelf") if field not in told]
-        return {
-            ("exist", ("filter", field, value, toys)): "no"
-            for field in free
-            for value in VALUES[field]
-        }
-    if toys[0] == "filter":
-        return {("exist", toys[3]): "yes"}
-    return {}
+    if answer == "yes":
+        return {("exist", toys[3]): "yes"} if toys[0] == "filter" else {}
+    _, told = _without_filters(toys)
+    return {
+        ("exist", ("filter", field, value, toys)): "no"
+        for field in ("colour", "size", "shelf")
+        if field not in told
+        for value in VALUES[field]
+    }
 
 
-def scope(program: Program) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def scope(program) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The valid and the plausible answers of a program: of its kind, and such as occur with what it speaks of.
 
     >>> valid, plausible = scope(("query", "colour", ("select", "train")))
     >>> len(valid), "pink" in valid, "pink" in plausible  # no train is pink
     (8, True, False)
     """
-    kind, *rest = program
+    kind, field, *rest = program
+    heads = [_head(part) for part in rest if isinstance(part, tuple)]
     if kind == "compare":
-        heads = tuple(dict.fromkeys(_head(part) for part in rest[1:]))
-        return GOODS, GOODS if "toy" in heads else heads
-    if kind not in ("query", "choose"):
-        return ("yes", "no"), ("yes", "no")
-    valid = VALUES[rest[0]]
+        return GOODS, GOODS if "toy" in heads else tuple(dict.fromkeys(heads))
     if kind == "choose":
-        return valid, tuple(rest[1:3])
-    head = _head(rest[1])
-    if rest[0] == "colour" and head in GOODS:
-        return valid, colours_of(head)
-    return valid, valid
+        return VALUES[field], tuple(rest[:2])
+    if kind != "query":
+        return ("yes", "no"), ("yes", "no")
+    if field == "colour" and heads[0] in GOODS:
+        return VALUES[field], colours_of(heads[0])
+    return VALUES[field], VALUES[field]
 
 
-def _head(toys: Program) -> str:
+def _head(toys):
     """The good that a set selects; "toy" where it is not told."""
     toys, _ = _without_filters(toys)
     return toys[1] if toys[0] == "select" else "toy"

@@ -15,7 +15,6 @@ from pathlib import Path
 from random import Random
 
 from contrast_kit._util import choose
-from contrast_kit.data.toyshop.shops import TOYSHOP
 from contrast_kit.data.toyshop.words import pick
 from contrast_kit.data.toyshop.world import Stock, entails
 
@@ -29,8 +28,12 @@ PLACES = 4
 PRICES = tuple(range(2, 10))
 """Pounds: one handwritten digit on a tag. None costs 1, which the toyshop's grammar has no singular for."""
 
-SPLITS = {"train": 4_000, "validation": 500, "test": 500}
-"""Scenes of each split; their numbers follow one another from 0."""
+SPLITS = {
+    "train": range(4_000),
+    "validation": range(4_000, 4_500),
+    "test": range(4_500, 5_000),
+}
+"""The numbers of the scenes of each split."""
 
 Facts = tuple[Stock, ...]
 """What a sentence claims of one picture: all of it must hold."""
@@ -49,14 +52,8 @@ class Toy:
 
     def stock(self, number: int = 1) -> Stock:
         """The toy as the toyshop's record, which its grammar can tell."""
-        return Stock(
-            number,
-            self.good,
-            SHELVES[self.shelf],
-            self.size,
-            self.colour,
-            price=self.price,
-        )
+        shelf = SHELVES[self.shelf]
+        return Stock(number, self.good, shelf, self.size, self.colour, price=self.price)
 
 
 @dataclass(frozen=True)
@@ -109,7 +106,7 @@ def scene(image_id: int) -> Scene:
 
 
 @cache
-def _scene(image_id: int) -> Scene:
+def _scene(image_id):
     split_of(image_id)
     return draw_scene(Random(f"scenes/{image_id}"), image_id)
 
@@ -120,20 +117,15 @@ def image_ids(split: str) -> range:
     >>> image_ids("test")
     range(4500, 5000)
     """
-    size = choose(SPLITS, split, "split of scenes")
-    names = list(SPLITS)
-    start = sum(SPLITS[name] for name in names[: names.index(split)])
-    return range(start, start + size)
+    return choose(SPLITS, split, "split of scenes")
 
 
 def split_of(image_id: int) -> str:
     """The split that a scene belongs to, in every task. Raises `ValueError` for a number that no scene has."""
-    for split in SPLITS:
-        if image_id in image_ids(split):
+    for split, numbers in SPLITS.items():
+        if image_id in numbers:
             return split
-    raise ValueError(
-        f"There is no scene {image_id}: they are numbered from 0 to {sum(SPLITS.values()) - 1}."
-    )
+    raise ValueError(f"There is no scene {image_id}: they are numbered from 0 to {numbers[-1]}.")
 
 
 def true_of(facts: Sequence[Stock], scene: Scene) -> bool:
@@ -150,17 +142,14 @@ def true_of(facts: Sequence[Stock], scene: Scene) -> bool:
     [True, True, False, False]
     """
     return all(
-        sum(entails(toy.stock(claim.number), claim, TOYSHOP) for toy in scene.toys) >= claim.number
+        sum(entails(toy.stock(claim.number), claim) for toy in scene.toys) >= claim.number
         for claim in facts
     )
 
 
 def those(scene: Scene, fits: Callable[[Toy], bool]) -> list[Toy]:
     """The toys of a scene that fit, by shelf and place."""
-    return sorted(
-        (toy for toy in scene.toys if fits(toy)),
-        key=lambda toy: (toy.shelf, toy.place),
-    )
+    return sorted(filter(fits, scene.toys), key=lambda toy: (toy.shelf, toy.place))
 
 
 def shelf_name(shelf: int) -> str:

@@ -1,7 +1,5 @@
 """Statements on two pictures as in NLVR2: each is put to four pairs of scenes, and is true of two."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -15,80 +13,42 @@ from contrast_kit.data.scenes.shelf import (
     GOODS,
     SHELVES,
     SIZES,
+    TABLES,
     Scene,
     image_ids,
     scene,
 )
 from contrast_kit.data.toyshop.grammar import join, sentence
-from contrast_kit.data.toyshop.words import COUNTS, article, pick, plural
+from contrast_kit.data.toyshop.words import WORDS, article, pick, plural
 
 SENTENCES = {"train": 1_500, "validation": 125, "test": 125}
 """Sentences of each split; each makes four rows."""
 PAIRS = 4
 _TRIES = 150
 
-Counts = tuple[int, int]
-"""How many toys fit a description, in the left and in the right picture."""
-
-
-@dataclass(frozen=True)
-class Form:
-    """A way to speak of two counts: `says` with one or two descriptions in it, and when it is true."""
-
-    says: str
-    true: Callable[[Counts, int], bool]
-    numbers: tuple[int, ...] = (0,)
-
-
-FORMS = (
-    Form("both pictures show {one}", lambda n, k: min(n) > 0),
-    Form("neither picture shows {one}", lambda n, k: max(n) == 0),
-    Form(
-        "exactly one of the pictures shows {one}",
-        lambda n, k: min(n) == 0 < max(n),
-    ),
-    Form("at least one of the pictures shows {one}", lambda n, k: max(n) > 0),
-    Form(
-        "the left picture shows {one}, and the right one does not",
-        lambda n, k: n[0] > 0 == n[1],
-    ),
-    Form(
-        "the right picture shows {one}, and the left one does not",
-        lambda n, k: n[1] > 0 == n[0],
-    ),
-    Form(
-        "there are more {many} in the left picture than in the right one",
-        lambda n, k: n[0] > n[1],
-    ),
-    Form(
-        "there are more {many} in the right picture than in the left one",
-        lambda n, k: n[1] > n[0],
-    ),
-    Form(
-        "there are as many {many} in one picture as in the other, and at least one",
-        lambda n, k: n[0] == n[1] > 0,
-    ),
-    Form(
-        "there are at least {k} {many} in the two pictures together",
-        lambda n, k: sum(n) >= k,
-        (2, 3, 4, 5, 6, 7),
-    ),
-    Form(
-        "there are exactly {k} {many} in the two pictures together",
-        lambda n, k: sum(n) == k,
-        (2, 3, 4, 5, 6, 7),
-    ),
-    Form(
-        "one of the pictures shows exactly {k} {many}",
-        lambda n, k: (n[0] == k) != (n[1] == k),
-        (2, 3, 4),
-    ),
-)
+TRUE: dict[str, Callable[[int, int, int], bool]] = {
+    "both": lambda left, right, k: left > 0 and right > 0,
+    "neither": lambda left, right, k: left == right == 0,
+    "one": lambda left, right, k: (left > 0) != (right > 0),
+    "some": lambda left, right, k: left + right > 0,
+    "left": lambda left, right, k: left > 0 == right,
+    "right": lambda left, right, k: right > 0 == left,
+    "more_left": lambda left, right, k: left > right,
+    "more_right": lambda left, right, k: right > left,
+    "as_many": lambda left, right, k: left == right > 0,
+    "at_least": lambda left, right, k: left + right >= k,
+    "exactly": lambda left, right, k: left + right == k,
+    "one_exactly": lambda left, right, k: (left == k) != (right == k),
+}
+"""When a form of statement is true, of the numbers of toys that fit in the left and in the right picture, and k."""
+SAYS: dict[str, str] = TABLES["statements"]
+NUMBERS = {"at_least": range(2, 8), "exactly": range(2, 8), "one_exactly": range(2, 5)}
+FORMS = list(TRUE)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A form, the number in it, and the toys that it speaks of."""
+    """The number of a form, the number in it, and the toys that it speaks of."""
 
     form: int
     k: int
@@ -101,19 +61,19 @@ def statement_of(row: dict[str, Any]) -> Statement:
     return Statement(told["form"], told["k"], Question(**told["toys"]))
 
 
-def draw_statement(rng: Random) -> Statement:
+def draw_statement(rng):
     """Any statement about toys of up to three properties; most are true of few pairs, or of nearly all."""
-    told = {
-        "good": (GOODS, 0.5),
-        "colour": (COLOURS, 0.5),
-        "size": (SIZES, 0.35),
-        "shelf": (range(len(SHELVES)), 0.3),
-    }
-    fields = {
-        name: pick(rng, values) for name, (values, share) in told.items() if rng.random() < share
-    }
+    told = {}
+    for name, values, share in (
+        ("good", GOODS, 0.5),
+        ("colour", COLOURS, 0.5),
+        ("size", SIZES, 0.35),
+        ("shelf", range(len(SHELVES)), 0.3),
+    ):
+        if rng.random() < share:
+            told[name] = pick(rng, values)
     form = int(rng.random() * len(FORMS))
-    return Statement(form, pick(rng, FORMS[form].numbers), Question("count", **fields))
+    return Statement(form, pick(rng, NUMBERS.get(FORMS[form], [0])), Question("count", **told))
 
 
 def is_true(statement: Statement, left: Scene, right: Scene) -> bool:
@@ -125,19 +85,18 @@ def is_true(statement: Statement, left: Scene, right: Scene) -> bool:
     >>> in_words(both), is_true(both, a, b), is_true(both, a, Scene(2, ()))
     ('Both pictures show a red toy.', True, False)
     """
-    counts = len(meant(statement.toys, left)), len(meant(statement.toys, right))
-    return FORMS[statement.form].true(counts, statement.k)
+    counts = [len(meant(statement.toys, scene)) for scene in (left, right)]
+    return TRUE[FORMS[statement.form]](*counts, statement.k)
 
 
 def in_words(statement: Statement) -> str:
     """The statement in English; it has one wording, so that equal meanings are equal sentences."""
     toys = statement.toys
-    kind, good = join(toys.size, toys.colour), toys.good or "toy"
+    good = toys.good or "toy"
     place = SHELVES[toys.shelf] if toys.shelf >= 0 else ""
-    one, many = (join(kind, form, place) for form in (good, plural(good)))
-    return sentence(
-        FORMS[statement.form].says.format(one=article(one), many=many, k=COUNTS[statement.k])
-    )
+    one, many = (join(toys.size, toys.colour, form, place) for form in (good, plural(good)))
+    says = SAYS[FORMS[statement.form]]
+    return sentence(says.format(one=article(one), many=many, k=WORDS.counts[statement.k]))
 
 
 def nlvr2(split: str, taken: set[str]) -> list[dict[str, Any]]:
@@ -145,46 +104,40 @@ def nlvr2(split: str, taken: set[str]) -> list[dict[str, Any]]:
 
     `identifier` is NLVR2's: split, sentence, pair, and 0. The four pairs hold eight different scenes.
     """
-    rng, numbers = Random(f"nlvr2/{split}"), image_ids(split)
+    rng = Random(f"nlvr2/{split}")
     rows: list[dict[str, Any]] = []
     while len(rows) < PAIRS * SENTENCES[split]:
         statement = draw_statement(rng)
         text = in_words(statement)
-        pairs = None if text in taken else _pairs(statement, numbers, rng)
-        if pairs is None:
+        if text in taken:
             continue
-        taken.add(text)
+        pairs = _pairs(statement, image_ids(split), rng)
+        if pairs:
+            taken.add(text)
         number = len(rows) // PAIRS
         for i, (left, right, label) in enumerate(pairs):
-            row = {
-                "sentence": text,
-                "left": left,
-                "right": right,
-                "label": label,
-            }
-            row |= {
-                "identifier": f"{split}-{number}-{i}-0",
-                "statement": json.dumps(asdict(statement)),
-            }
-            rows.append(row)
+            row = {"sentence": text, "left": left, "right": right, "label": label}
+            row["identifier"] = f"{split}-{number}-{i}-0"
+            rows.append(row | {"statement": json.dumps(asdict(statement))})
     return rows
 
 
-def _pairs(statement: Statement, numbers: range, rng: Random) -> list[tuple[int, int, int]] | None:
-    """Two pairs of scenes of which a statement is true, and two of which it is not, in random order."""
-    form, k = FORMS[statement.form], statement.k
+def _pairs(statement, numbers, rng):
+    """Two pairs of scenes of which a statement is true, and two of which it is not, in random order; else none."""
+    true = TRUE[FORMS[statement.form]]
     count = cache(lambda number: len(meant(statement.toys, scene(number))))
-    pairs: list[tuple[int, int, int]] = []
-    used: set[int] = set()
+    pairs = []
+    used = set()
     for _ in range(_TRIES):
-        left, right = pick(rng, numbers), pick(rng, numbers)
+        left = pick(rng, numbers)
+        right = pick(rng, numbers)
         if left == right or {left, right} & used:
             continue
-        label = int(form.true((count(left), count(right)), k))
+        label = int(true(count(left), count(right), statement.k))
         if sum(pair[2] == label for pair in pairs) < PAIRS // 2:
             pairs.append((left, right, label))
             used |= {left, right}
         if len(pairs) == PAIRS:
             pairs.sort(key=lambda pair: pair[2])
             return [pairs.pop(int(rng.random() * len(pairs))) for _ in range(PAIRS)]
-    return None
+    return []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,23 +31,15 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
-def _statements(split: str) -> list[Row]:
+def _statements(split):
     """No sentence stands in two splits: the smaller ones choose first."""
     later = list(SPLITS)[list(SPLITS).index(split) + 1 :]
-    return nlvr2(
-        split,
-        {row["sentence"] for other in later for row in _made("nlvr2", other)},
-    )
+    return nlvr2(split, {row["sentence"] for other in later for row in _made("nlvr2", other)})
 
 
 CODE = ("shelf.py", "draw.py", "detector.py", "scenes.toml")
 """What decides how the pictures look, and what is seen in them."""
-MAKERS: dict[str, Callable[[str], list[Row]]] = {
-    "captions": captions,
-    "vqa": vqa,
-    "gqa": gqa,
-    "nlvr2": _statements,
-}
+MAKERS = {"captions": captions, "vqa": vqa, "gqa": gqa, "nlvr2": _statements}
 
 
 def tasks() -> list[str]:
@@ -61,7 +52,7 @@ def tasks() -> list[str]:
 
 
 @cache
-def _made(task: str, split: str) -> list[Row]:
+def _made(task, split):
     return MAKERS[task](split)
 
 
@@ -128,47 +119,30 @@ def pictures(*, standardised: bool = True, progress: bool = True) -> Pictures:
     return made.standardised(image_ids("train")) if standardised else made
 
 
-def _seen(progress: bool) -> Pictures:
+def _seen(progress):
     from contrast_kit.data.scenes.detector import detect, train_detector
 
-    return detect(
-        train_detector(),
-        [scene(n) for split in SPLITS for n in image_ids(split)],
-        progress=progress,
-    )
+    scenes = [scene(number) for numbers in SPLITS.values() for number in numbers]
+    return detect(train_detector(), scenes, progress=progress)
 
 
-def _read(path: Path) -> Pictures:
-    return Pictures(
-        **torch.load(path, weights_only=True),
-        object_names=GOODS,
-        attribute_names=COLOURS,
-    )
+def _read(path):
+    tensors = torch.load(path, weights_only=True)
+    return Pictures(**tensors, object_names=GOODS, attribute_names=COLOURS)
 
 
-def _write(made: Pictures, path: Path) -> None:
+def _write(made, path):
+    tensors = {key: getattr(made, key) for key in ("ids", *REGION_KEYS)}
     with path.open("wb") as file:  # torch's own errors for a path do not say why
-        torch.save(
-            {
-                "ids": made.ids,
-                **{key: getattr(made, key) for key in REGION_KEYS},
-            },
-            file,
-        )
+        torch.save(tensors, file)
 
 
-def _version() -> str:
+def _version():
     """Eight bytes that differ where the code that draws and looks does, or a library that computes it."""
     import numpy
     import PIL
     import sklearn
 
-    here = Path(__file__).parent
-    parts = [
-        torch.__version__,
-        numpy.__version__,
-        PIL.__version__,
-        sklearn.__version__,
-    ]
-    parts += [(here / name).read_text(encoding="utf-8") for name in CODE]
+    parts = [library.__version__ for library in (torch, numpy, PIL, sklearn)]
+    parts += [Path(__file__).with_name(name).read_text(encoding="utf-8") for name in CODE]
     return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()

@@ -1,7 +1,5 @@
 """Captions: one to three facts of a scene, told by the toyshop's grammar; and their truth for whole batches."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
@@ -19,17 +17,11 @@ from contrast_kit.data.scenes.shelf import (
     SIZES,
     SPLITS,
     Facts,
-    Scene,
     image_ids,
     scene,
     split_of,
-    those,
 )
-from contrast_kit.data.toyshop.grammar import (
-    clause_beginning_otherwise,
-    sentence,
-)
-from contrast_kit.data.toyshop.shops import TOYSHOP
+from contrast_kit.data.toyshop.grammar import clause_beginning_otherwise, sentence
 from contrast_kit.data.toyshop.words import pick
 from contrast_kit.data.toyshop.world import Stock
 
@@ -42,19 +34,15 @@ KNOWN = {
     "material": (),
 }
 """The fields of a fact, and what toys may have."""
-_TOLD = {
-    "colour": 0.8,
-    "size": 0.5,
-    "price": 0.25,
-}  # how often a fact tells a detail
+_TOLD = {"colour": 0.8, "size": 0.5, "price": 0.25}  # how often a fact tells a detail
 
 
-def draw_facts(rng: Random, scene: Scene) -> Facts:
+def draw_facts(rng, scene):
     """One to three facts of a scene, each a `Stock` of all toys on one shelf that fit its description.
 
     No toy is mentioned twice.
     """
-    facts: list[Stock] = []
+    facts = []
     left = list(scene.toys)
     for _ in range(pick(rng, (1, 2, 2, 3))):
         if not left:
@@ -62,11 +50,10 @@ def draw_facts(rng: Random, scene: Scene) -> Facts:
         toy = pick(rng, left)
         details = [name for name, share in _TOLD.items() if rng.random() < share]
         same = {name: getattr(toy, name) for name in ("good", "shelf", *details)}
-        alike = those(scene, lambda other, same=same: same.items() <= vars(other).items())
-        if not set(alike) <= set(left):
-            continue
-        left = [other for other in left if other not in alike]
-        facts.append(Stock(len(alike), **same | {"shelf": SHELVES[toy.shelf]}))
+        alike = [other for other in scene.toys if same.items() <= vars(other).items()]
+        if set(alike) <= set(left):
+            left = [other for other in left if other not in alike]
+            facts.append(Stock(len(alike), **same | {"shelf": SHELVES[toy.shelf]}))
     return tuple(facts)
 
 
@@ -77,28 +64,21 @@ def tell(facts: Facts, rng: Random) -> str:
     >>> tell((Stock(2, "drum", SHELVES[0], colour="red"), Stock(1, "kite", SHELVES[2])), Random(0))
     'The shop keeps two red drums on the top shelf, and a kite stands on the bottom shelf.'
     """
-    clauses = [clause_beginning_otherwise(fact, rng, TOYSHOP, "look ") for fact in facts]
+    clauses = [clause_beginning_otherwise(fact, rng, "look ") for fact in facts]
     return sentence(", and ".join(clauses))
 
 
-def captions(split: str, each: int = 2) -> list[dict[str, Any]]:
-    """`each` different captions of every scene of a split, as rows: `text`, `image_id`, `facts`."""
-    made = []
+def captions(split: str) -> list[dict[str, Any]]:
+    """Two different captions of every scene of a split, as rows: `text`, `image_id`, `facts`."""
+    rows = []
     for image_id in image_ids(split):
-        rng, texts = Random(f"captions/{image_id}"), set()
-        while len(texts) < each:
+        rng = Random(f"captions/{image_id}")
+        texts = {}
+        while len(texts) < 2:
             facts = draw_facts(rng, scene(image_id))
-            text = tell(facts, rng)
-            if text not in texts:
-                texts.add(text)
-                made.append(
-                    {
-                        "text": text,
-                        "image_id": image_id,
-                        "facts": [asdict(fact) for fact in facts],
-                    }
-                )
-    return made
+            texts.setdefault(tell(facts, rng), [asdict(fact) for fact in facts])
+        rows += [{"text": text, "image_id": image_id, "facts": texts[text]} for text in texts]
+    return rows
 
 
 def facts_of(row: Mapping[str, Any]) -> Facts:
@@ -125,25 +105,25 @@ def truth(rows: Any) -> Callable[[Sequence[int], Tensor], Tensor]:
     >>> is_true.shape, is_true[0, :2].tolist()  # both captions of one picture are true of it
     (torch.Size([2, 4]), [True, True])
     """
+    rows_of_facts = column(rows, "facts")
     claims = _padded(
-        [[[fact["number"], *_codes(fact)] for fact in facts] for facts in column(rows, "facts")]
+        [[[fact["number"], *_codes(fact)] for fact in facts] for facts in rows_of_facts]
     )
 
-    def is_true(indices: Sequence[int], pictures: Tensor) -> Tensor:
+    def is_true(indices, pictures):
         for number in pictures.aminmax():
             split_of(int(number))  # refuses what is no scene
         claim = claims[list(indices)][:, None, :, None]  # [B, 1, facts, 1, 1 + fields]
         toys = _toys()[pictures][None, :, None]  # [1, P, 1, toys, fields]
-        fits = ((claim[..., 1:] == toys) | (claim[..., 1:] == UNTOLD)).all(
-            -1
-        )  # [B, P, facts, toys]
+        untold = claim[..., 1:] == UNTOLD
+        fits = ((claim[..., 1:] == toys) | untold).all(-1)  # [B, P, facts, toys]
         return (fits.sum(-1) >= claim[..., 0, 0]).all(-1)  # [B, P]
 
     return is_true
 
 
 @cache
-def _toys() -> Tensor:
+def _toys():
     """The fields of the toys of all scenes as numbers, [scenes, toys, fields]."""
     scenes = [scene(number) for split in SPLITS for number in image_ids(split)]
     return _padded([[_codes(asdict(toy.stock())) for toy in each.toys] for each in scenes])
@@ -152,24 +132,20 @@ def _toys() -> Tensor:
 UNTOLD, ABSENT = -1, -2
 
 
-def _padded(rows: list[list[list[int]]]) -> Tensor:
+def _padded(rows):
     """Rows of facts or of toys, filled up with such as fit nothing: [rows, facts or toys, numbers]."""
-    most = max(map(len, rows))
-    nothing = [ABSENT] * len(rows[0][0])
-    return torch.tensor([row + [nothing] * (most - len(row)) for row in rows])
+    tensors = [torch.tensor(row) for row in rows]
+    return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=ABSENT)
 
 
-def _codes(fact: Mapping[str, Any]) -> list[int]:
+def _codes(fact):
     """The values of a fact's fields as numbers."""
     codes = []
     for field, known in KNOWN.items():
         value = fact.get(field)
-        if not value:
-            codes.append(UNTOLD)
-        elif value in known:
-            codes.append(known.index(value))
-        else:  # a kind of good, say, that only `entails` understands
+        if value and value not in known:  # a kind of good, say, that only `entails` understands
             raise ValueError(
                 f"No toy of these scenes has the {field} {value!r}: ask true_of of each picture."
             )
+        codes.append(known.index(value) if value else UNTOLD)
     return codes

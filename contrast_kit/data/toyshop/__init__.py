@@ -6,8 +6,8 @@
 ['hypothesis', 'idx', 'label', 'premise']
 
 Read `world` for meaning (records), `grammar` for how it is said, `makers` for how labels follow, `squad` for paragraphs
-with questions; `toys`, `garden` and `words` hold the vocabulary, `tables` the rows and splits, `unlabeled` the corpus,
-`files` the shipped copies.
+with questions; `shops` and `words` hold the vocabulary, `tables` the rows, splits and shipped copies, `unlabeled` the
+corpus.
 """
 
 from contrast_kit.data.toyshop.tables import rows, splits, tasks

@@ -8,47 +8,21 @@ paraphrases true.
 from __future__ import annotations
 
 from dataclasses import replace
-from random import Random
 
-from contrast_kit.data.toyshop import words
-from contrast_kit.data.toyshop.shops import Shop
-from contrast_kit.data.toyshop.words import (
-    ACTIONS,
-    COUNTS,
-    MADE_OF,
-    SAME,
-    article,
-    pick,
-    plural,
-    read,
-)
-from contrast_kit.data.toyshop.world import (
-    Opinion,
-    Record,
-    Stock,
-    Visit,
-    draw_record,
-)
+from contrast_kit.data.toyshop.shops import CORNER, PRONOUN
+from contrast_kit.data.toyshop.words import SIDE, WORDS, article, draw, pick, plural, read
+from contrast_kit.data.toyshop.world import Opinion, Stock, Visit, draw_record
 
 PATTERNS = read("grammar.toml")
-NEVER_STUFF: list[str] = PATTERNS["never_stuff"]
-NEAR: list[str] = PATTERNS["near"]
-DENIALS = (
-    "not",
-    "hardly",
-    "scarcely",
-    "never",
-    "by no",
-    "none",
-)  # these want "is", not "looks"
+DENIALS = tuple(PATTERNS["denials"])
 
 
-def join(*pieces: str) -> str:
+def join(*pieces):
     """The pieces that are not empty, with a space between."""
-    return " ".join(piece for piece in pieces if piece)
+    return " ".join(filter(None, pieces))
 
 
-def fill(pattern: str, **words: str) -> str:
+def fill(pattern, **words):
     """A pattern with its words in it; an empty word leaves no gap, nor a comma at the beginning or the end.
 
     >>> fill("{time}, {who} slept {place}", time="", who="Clara", place="there")
@@ -57,7 +31,7 @@ def fill(pattern: str, **words: str) -> str:
     return " ".join(pattern.format(**words).split()).strip(", ")
 
 
-def sentence(clause: str, end: str = ".") -> str:
+def sentence(clause, end="."):
     """A clause with its capital and full stop.
 
     >>> sentence("the kite is rather flimsy")
@@ -67,160 +41,118 @@ def sentence(clause: str, end: str = ".") -> str:
     return text[0].upper() + text[1:]
 
 
-def noun(record: Record, rng: Random, many: bool = False) -> str:
+def synonym(word, rng):
+    """A word, or another of the same meaning."""
+    return pick(rng, WORDS.same.get(word, [word]))
+
+
+def noun(record, rng, many=False):
     """Goods with their adjectives: "small red tin robot", or now and then "small red robot made of tin"."""
-    head, size, material = (
-        record.good,
-        getattr(record, "size", ""),
-        record.material,
-    )
+    head, size, stuff = record.good, getattr(record, "size", ""), record.material
     if many and head.startswith("pair "):
         head = "pairs" + head.removeprefix("pair")
     elif many:
         head = plural(head)
-    if material and material not in NEVER_STUFF and rng.random() < 0.2:
-        size = pick(rng, SAME.get(size, [size]))
-        return join(
-            size,
-            record.colour,
-            head,
-            "made of",
-            MADE_OF.get(material, material),
-        )
-    if size in SAME:
-        size = pick(rng, SAME[size])
-    return join(size, record.colour, material, head)
+    behind = stuff and stuff not in PATTERNS["never_stuff"] and rng.random() < 0.2
+    if behind or size in WORDS.same:
+        size = synonym(size, rng)
+    if behind:
+        return join(size, record.colour, head, "made of", WORDS.made_of.get(stuff, stuff))
+    return join(size, record.colour, stuff, head)
 
 
-def counted(record: Record, rng: Random) -> str:
+def counted(record, rng):
     """"a small red robot", "one small red robot", "three small red robots"."""  # fmt: skip
-    if record.number != 1:
-        return f"{COUNTS[record.number]} {noun(record, rng, many=True)}"
-    one = noun(record, rng)
-    if rng.random() < 0.85:
-        return article(one)
-    return f"one {one}"
+    thing = noun(record, rng, record.number != 1)
+    if record.number == 1 and rng.random() < 0.85:
+        return article(thing)
+    return f"{WORDS.counts[record.number]} {thing}"
 
 
-def be(many: bool) -> str:
+def be(many):
     """The verb for one thing or for many."""
-    return "are" if many else "is"
+    return ("is", "are")[many]
 
 
-def visit(record: Visit, rng: Random, shop: Shop, negate: bool = False) -> str:
-    """A clause for a visit, in one of eight patterns; `negate` denies it as a whole."""
-    base, past, participle = pick(rng, ACTIONS[record.action])
-    goods = counted(record, rng)
-    place, gift = "", record.reason
+def visit(record, rng, negate):
+    """A clause for a visit, in one of eight patterns."""
+    base, past, participle = pick(rng, WORDS.actions[record.action])
+    parts = dict(who=record.who, base=base, past=past, participle=participle, place="")
+    parts["goods"] = counted(record, rng)
+    parts["be"] = ("were", "was")[record.number == 1]
     if record.place:
-        place = f"{pick(rng, NEAR)} the {record.place}"
-    when = [record.day, pick(rng, SAME.get(record.hour, [record.hour]))]
+        parts["place"] = f"{pick(rng, PATTERNS['near'])} the {record.place}"
+    when = [record.day, synonym(record.hour, rng)]
     if rng.random() >= 0.5:
         when.reverse()
+    parts |= dict(time=join(*when), gift=record.reason)
     if record.recipient:
-        owner = {"she": "her", "he": "his"}[shop.people[record.who]]
-        gift = f"for {owner} {record.recipient}"
-    parts = dict(
-        base=base,
-        past=past,
-        participle=participle,
-        who=record.who,
-        goods=goods,
-        gift=gift,
-        place=place,
-    )
-    parts |= dict(time=join(*when), be="was" if record.number == 1 else "were")
+        owner = {"she": "her", "he": "his"}[PRONOUN[record.who]]
+        parts["gift"] = f"for {owner} {record.recipient}"
     patterns = PATTERNS["visit"]
     if negate:
         return fill(pick(rng, patterns["denied"]), **parts)
-    draw = rng.random()
-    splits = not record.reason and not past.endswith(
-        (" for", " at")
-    )  # into "what Clara bought was a kite"
-    fitting = (pattern for limit, pattern in patterns["told"] if draw < limit)
-    return fill(
-        next(pattern for pattern in fitting if splits or not pattern.startswith("what")),
-        **parts,
+    share = rng.random()
+    whole = record.reason or past.endswith((" for", " at"))  # not "what Clara paid for was a kite"
+    fitting = (
+        pattern
+        for limit, pattern in patterns["told"]
+        if share < limit and not (whole and pattern.startswith("what"))
     )
+    return fill(next(fitting), **parts)
 
 
-def stock(record: Stock, rng: Random, negate: bool = False) -> str:
-    """A clause for goods on a shelf, in one of seven patterns; `negate` denies it as a whole."""
-    patterns, goods, many = (
-        PATTERNS["stock"],
-        counted(record, rng),
-        record.number != 1,
-    )
-    costs = ""
+def stock(record, rng, negate):
+    """A clause for goods on a shelf, in one of seven patterns."""
+    patterns, many = PATTERNS["stock"], record.number != 1
+    parts = dict(goods=counted(record, rng), shelf=record.shelf, be=be(many), costs="")
     if record.price:
-        each = "each" if many else ""
-        costs = join(pick(rng, patterns["costs"]), COUNTS[record.price], "pounds", each)
-    parts = dict(goods=goods, costs=costs, shelf=record.shelf, be=be(many))
+        each = " each" * many
+        parts["costs"] = f"{pick(rng, patterns['costs'])} {WORDS.counts[record.price]} pounds{each}"
     if negate:
         return fill(pick(rng, patterns["denied"]), **parts)
-    stand = pick(rng, patterns["stand"])[many]
-    return fill(pick(rng, patterns["told"]), stand=stand, **parts)
+    parts["stand"] = pick(rng, patterns["stand"])[many]
+    return fill(pick(rng, patterns["told"]), **parts)
 
 
-def judged(
-    axis: str,
-    polarity: int,
-    intensity: int,
-    rng: Random,
-    negation: float = 0.35,
-) -> str:
+def judged(axis, polarity, intensity, rng, negation=0.35):
     """An adjective phrase: "very sturdy", "far from flimsy", "not exactly sturdy" (which is rather flimsy)."""
-    sides = words.AXES[axis]
+    sides = WORDS.axes[axis]
     if rng.random() < negation:
-        return pick(rng, words.DENIAL[intensity]).format(sides[-polarity].draw(rng))
-    word = sides[polarity].draw(rng)
+        denial = pick(rng, WORDS.denial[str(intensity)])
+        return denial.format(draw(rng, sides[SIDE[-polarity]]))
+    word = draw(rng, sides[SIDE[polarity]])
     if intensity == 2:
         return word
-    if (
-        axis == "worth" and intensity == 3 and rng.random() < 0.7
-    ):  # "superb" and "a joy" are ways to say "very good"
-        best = words.PRAISE if rng.random() < 0.6 else words.VERDICTS
-        return best[polarity].draw(rng)
-    return f"{words.DEGREE[intensity].draw(rng)} {word}"
+    # "superb" and "a joy" are ways to say "very good"
+    if axis == "worth" and intensity == 3 and rng.random() < 0.7:
+        best = ("verdict", "praise")[rng.random() < 0.6]
+        return draw(rng, WORDS.judging[best][SIDE[polarity]])
+    return f"{draw(rng, WORDS.degree[str(intensity)])} {word}"
 
 
-def is_many(part: str) -> bool:
+def is_many(part):
     """Whether a part of a thing is told as many: "the wheels are"."""
     return part.endswith("s") and part != "chassis"
 
 
-def opinion(record: Opinion, rng: Random, negate: bool = False) -> str:
+def opinion(record, rng, negate):
     """A clause for an opinion; with someone's name in front or behind where the record tells whose it is."""
-    patterns, who = PATTERNS["opinion"], record.who
-    many = record.number > 1
-    this = pick(rng, ("these", "the") if many else ("this", "the"))
+    patterns, who, many = PATTERNS["opinion"], record.who, record.number > 1
+    this = pick(rng, (("this", "the"), ("these", "the"))[many])
     about = f"{this} {noun(record, rng, many)}"
     if record.part:
         about = f"the {record.part} of {about}"
         many = is_many(record.part)
-    how = judged(
-        record.axis,
-        record.polarity,
-        record.intensity,
-        rng,
-        0.0 if negate else 0.35,
-    )
+    negation = 0.35 * (not negate)
+    how = judged(record.axis, record.polarity, record.intensity, rng, negation)
     if negate:
         pattern = patterns["denied_of" if who else "denied"]
         return fill(pattern, who=who, about=about, be=be(many), how=how)
     claim = f"{about} {be(many)} {how}"
     if who:
-        thinks, says = (
-            pick(rng, patterns["thinks"]),
-            pick(rng, ("says", "thinks")),
-        )
-        return fill(
-            pick(rng, patterns["told"]),
-            who=who,
-            thinks=thinks,
-            says=says,
-            claim=claim,
-        )
+        thinks, says = pick(rng, patterns["thinks"]), pick(rng, ("says", "thinks"))
+        return fill(pick(rng, patterns["told"]), who=who, thinks=thinks, says=says, claim=claim)
     verb = pick(rng, patterns["verbs"])[many]
     if not how.startswith(DENIALS):
         claim = f"{about} {verb} {how}"
@@ -229,58 +161,46 @@ def opinion(record: Opinion, rng: Random, negate: bool = False) -> str:
     return pick(rng, patterns["plain"]).format(claim)
 
 
-def clause(record: Record, rng: Random, shop: Shop, negate: bool = False) -> str:
-    """A clause that tells exactly what `record` tells, or (negate=True) denies it."""
-    if isinstance(record, Visit):
-        return visit(record, rng, shop, negate)
-    if isinstance(record, Stock):
-        return stock(record, rng, negate)
-    return opinion(record, rng, negate)
+def clause(record, rng, negate=False):
+    """A clause that tells exactly what `record` tells, or (negate=True) denies it as a whole."""
+    tell = {Visit: visit, Stock: stock, Opinion: opinion}[type(record)]
+    return tell(record, rng, negate)
 
 
-def clause_beginning_otherwise(record: Record, rng: Random, shop: Shop, *beginnings: str) -> str:
+def clause_beginning_otherwise(record, rng, *beginnings):
     """A clause that does not begin with one of these words, which do not go on after "and" or "while"."""
-    text = clause(record, rng, shop)
+    text = clause(record, rng)
     while text.startswith(beginnings):
-        text = clause(record, rng, shop)
+        text = clause(record, rng)
     return text
 
 
-def with_reason(first: Visit, second: Opinion, rng: Random, shop: Shop) -> str:
+def with_reason(first, second, rng):
     """A visit with the visitor's opinion: "Clara bought two kites because she thinks that they are fun"."""
-    they = "it is" if first.number == 1 else "they are"
+    they = ("they are", "it is")[first.number == 1]
     how = judged(second.axis, second.polarity, second.intensity, rng)
-    link = pick(
-        rng,
-        PATTERNS["opinion"]["because"]["good" if second.polarity > 0 else "bad"],
-    )
+    link = pick(rng, PATTERNS["opinion"]["because"][SIDE[second.polarity]])
     thinks = pick(rng, ("thinks", "feels", "believes"))
-    return f"{visit(first, rng, shop)}{link} {shop.people[first.who]} {thinks} that {they} {how}"
+    view = f"{PRONOUN[first.who]} {thinks} that {they} {how}"
+    return f"{clause(first, rng)}{link} {view}"
 
 
-def express(meaning: Record | tuple[Visit, Opinion], rng: Random, shop: Shop) -> str:
+def express(meaning, rng):
     """A whole sentence for a record, or for a visit with an opinion, in a pattern and words drawn from `rng`."""
     if isinstance(meaning, tuple):
-        return sentence(with_reason(*meaning, rng, shop))
-    return sentence(clause(meaning, rng, shop))
+        return sentence(with_reason(*meaning, rng))
+    return sentence(clause(meaning, rng))
 
 
 # Reviews: opinions as people write them, with second thoughts. The label is the main clause's.
 
 
-def verdict(about: str, polarity: int, rng: Random, shop: Shop) -> str:
+def verdict(about, polarity, rng, shop):
     """An overall judgement of one thing, a fifth of them by denying the opposite."""
     patterns, deny = PATTERNS["review"], rng.random() < 0.2
-    side = -polarity if deny else polarity
-    parts = dict(about=about)
-    for name, table in (
-        ("verdict", words.VERDICTS),
-        ("praise", words.PRAISE),
-        ("moved", words.MOVED),
-        ("feel", words.FEEL),
-    ):
-        parts[name] = table[side].draw(rng)
-    parts |= dict(who=shop.names.draw(rng), how=pick(rng, patterns["how"]))
+    side = SIDE[-polarity if deny else polarity]
+    parts = {name: draw(rng, sides[side]) for name, sides in WORDS.judging.items()}
+    parts |= dict(about=about, who=draw(rng, shop.values["who"]), how=pick(rng, patterns["how"]))
     if deny:
         parts["no"] = pick(rng, patterns["not"])
         return fill(pick(rng, patterns["denied"]), **parts)
@@ -288,7 +208,7 @@ def verdict(about: str, polarity: int, rng: Random, shop: Shop) -> str:
     return fill(pick(rng, patterns["told"]), **parts)
 
 
-def judgement(record: Opinion, about: str, rng: Random) -> str:
+def judgement(record, about, rng):
     """The opinion of a record as a plain clause about `about`, a fifth of them by denying the opposite."""
     how = judged(record.axis, record.polarity, record.intensity, rng, negation=0.2)
     verb = "is"
@@ -297,7 +217,7 @@ def judgement(record: Opinion, about: str, rng: Random) -> str:
     return f"{about} {verb} {how}"
 
 
-def review(rng: Random, shop: Shop, polarity: int) -> str:
+def review(rng, shop, polarity):
     """One review of the given polarity (1 or -1).
 
     >>> from random import Random
@@ -305,15 +225,13 @@ def review(rng: Random, shop: Shop, polarity: int) -> str:
     >>> review(Random(3), TOYSHOP, polarity=1)
     'The cream tin tractor is truly a marvel, and the windows are a little delightful.'
     """
-    record = draw_record(rng, shop, Opinion, details=0)
-    corner = shop.corner(record.good)
-    record = replace(record, polarity=polarity, number=1)
+    record = replace(draw_record(rng, shop, Opinion, details=0), polarity=polarity, number=1)
+    corner = CORNER[record.good]
     if rng.random() < 0.5:
-        record = replace(record, colour=words.COLOURS.draw(rng))
+        record = replace(record, colour=draw(rng, corner["colour"]))
     if rng.random() < 0.4:
-        record = replace(record, material=corner.materials.draw(rng))
-    this = pick(rng, ("the", "this", "the"))
-    about = f"{this} {noun(record, rng)}"
+        record = replace(record, material=draw(rng, corner["material"]))
+    about = f"{pick(rng, ('the', 'this', 'the'))} {noun(record, rng)}"
     if rng.random() < 0.5:
         main = judgement(record, about, rng)
     else:
@@ -321,14 +239,11 @@ def review(rng: Random, shop: Shop, polarity: int) -> str:
     share = rng.random()
     if share < 0.5:
         return sentence(main)
-    part, axis = corner.parts.draw(rng), pick(rng, words.PART_AXES)
+    part, axis = draw(rng, corner["part"]), pick(rng, WORDS.part_axes)
     about_part = f"the {part} {be(is_many(part))}"
     if share < 0.8:  # the second clause agrees
         extra = judged(axis, polarity, pick(rng, (1, 2, 3)), rng, negation=0.2)
         return sentence(f"{main}, and {about_part} {extra}")
     foil = judged(axis, -polarity, pick(rng, (1, 2)), rng, negation=0.3)
-    return sentence(
-        pick(rng, PATTERNS["review"]["second_thoughts"]).format(
-            main=main, foil=f"{about_part} {foil}"
-        )
-    )
+    thoughts = pick(rng, PATTERNS["review"]["second_thoughts"])
+    return sentence(thoughts.format(main=main, foil=f"{about_part} {foil}"))

@@ -15,12 +15,10 @@ from contrast_kit.data.toyshop.grammar import (
     review,
     sentence,
 )
-from contrast_kit.data.toyshop.shops import Shop
+from contrast_kit.data.toyshop.shops import CORNER, Shop
 from contrast_kit.data.toyshop.words import pick
 from contrast_kit.data.toyshop.world import (
-    DETAILS,
     Opinion,
-    Record,
     Stock,
     Visit,
     add_details,
@@ -28,131 +26,124 @@ from contrast_kit.data.toyshop.world import (
     bare,
     changed,
     clash,
+    details_of,
     draw_record,
+    facts,
     similarity,
-    told,
     without,
 )
 
 Row = dict[str, object]
 
 
-def two_ways(record: Record, rng: Random, shop: Shop) -> tuple[str, str]:
+def two_ways(record, rng):
     """Two different sentences for one record."""
-    first = second = express(record, rng, shop)
+    first = second = express(record, rng)
     while second == first:
-        second = express(record, rng, shop)
+        second = express(record, rng)
     return first, second
 
 
-def sst2(rng: Random, shop: Shop) -> Row:
+def sst2(rng, shop):
     """A review and whether it is positive (1) or negative (0)."""
     label = int(rng.random() < 0.5)
-    return {"sentence": review(rng, shop, 1 if label else -1), "label": label}
+    return {"sentence": review(rng, shop, 2 * label - 1), "label": label}
 
 
-def cola(rng: Random, shop: Shop) -> Row:
+def cola(rng, shop):
     """A sentence, acceptable (1) or with one grammatical error (0)."""
     share, end = rng.random(), "."
     if share < 0.3:
         meaning = remark(draw_record(rng, shop, Visit), rng, shop)
-        text = express(meaning, rng, shop).removesuffix(".")
-        if not text.startswith(tuple(name for name in shop.names if name[0].isupper())):
-            text = text[0].lower() + text[1:]
+        text = express(meaning, rng)
     elif share < 0.45:
-        record = draw_record(rng, shop, Visit)
+        record, end = draw_record(rng, shop, Visit), "?"
         field = pick(rng, ("who", "number", "place", "day", "hour"))
-        text, end = (
-            questions.about_field(record, field, rng, shop).removesuffix("?"),
-            "?",
-        )
-        text = text[0].lower() + text[1:]
+        text = questions.about_field(record, field, rng)
     else:
-        text = clause(draw_record(rng, shop), rng, shop, negate=rng.random() < 0.25)
+        text = clause(draw_record(rng, shop), rng, negate=rng.random() < 0.25)
+    text = text.removesuffix(end)
+    if not text.startswith(tuple(name for name in shop.people if name[0].isupper())):
+        text = text[0].lower() + text[1:]
     wrong = corrupt(text, rng)
-    if (
-        wrong is None
-    ):  # left out whatever the label, so that both labels have the same kinds of sentences
+    if wrong is None:
+        # left out whatever the label, so that both labels have the same kinds of sentences
         return cola(rng, shop)
     label = int(rng.random() < 0.5)
-    return {"sentence": sentence(text if label else wrong, end), "label": label}
+    return {"sentence": sentence((wrong, text)[label], end), "label": label}
 
 
-def remark(visit: Visit, rng: Random, shop: Shop) -> tuple[Visit, Opinion]:
+def remark(visit, rng, shop):
     """A visit with what the visitor thinks of the goods."""
     view = draw_record(rng, shop, Opinion, details=0)
-    axis = pick(rng, shop.corner(visit.good).axes)
+    axis = pick(rng, CORNER[visit.good]["axis"])
     return visit, replace(view, good=visit.good, who=visit.who, number=visit.number, axis=axis)
 
 
-def mrpc(rng: Random, shop: Shop) -> Row:
+def mrpc(rng, shop):
     """Two sentences, with one meaning (1) or with one or two fields changed (0)."""
     label = int(rng.random() < 0.5)
     record = draw_record(rng, shop, details=pick(rng, (1, 2, 3)))
-    first, second = two_ways(record, rng, shop)
+    first, second = two_ways(record, rng)
     if not label:
         other = record
         for _ in range(pick(rng, (1, 1, 2))):
-            other = _with_one_change(other, rng, shop)
+            other = _with_one_change(other, rng)
         while other == record:
-            other = _with_one_change(record, rng, shop)
-        second = express(other, rng, shop)
+            other = _with_one_change(record, rng)
+        second = express(other, rng)
         label = int(as_told(other) == as_told(record))
     return {"sentence1": first, "sentence2": second, "label": label}
 
 
-def _with_one_change(record: Record, rng: Random, shop: Shop) -> Record:
-    fields = [field for field in told(record) if field != "intensity"]
-    return changed(record, pick(rng, fields), rng, shop)
+def _with_one_change(record, rng):
+    fields = [field for field in facts(record) if field != "intensity"]
+    return changed(record, pick(rng, fields), rng)
 
 
-def qqp(rng: Random, shop: Shop) -> Row:
+def qqp(rng, shop):
     """Two questions that ask the same (1) or look alike and do not (0)."""
     label = int(rng.random() < 0.5)
     question = other = questions.draw_question(rng, shop)
     first = second = questions.ask(question, rng)
     if not label:
-        other = questions.twist(question, rng, shop)
+        other = questions.twist(question, rng)
     while second == first:
         second = questions.ask(other, rng)
     return {"question1": first, "question2": second, "label": label}
 
 
-def stsb(rng: Random, shop: Shop) -> Row:
+def stsb(rng, shop):
     """Two sentences and how alike their meanings are, 0 to 5: fields are changed until a drawn target is reached."""
     record = other = draw_record(rng, shop, details=pick(rng, (1, 2, 3)))
-    free, target = list(told(record)), rng.random() * 5.6
+    free, target = list(facts(record)), rng.random() * 5.6
     if target < 0.4:
         other = draw_record(rng, shop, details=pick(rng, (1, 2, 3)))
         free = []
-    while free and similarity(record, other, shop) > target:
+    while free and similarity(record, other) > target:
         field = free.pop(int(rng.random() * len(free)))
         if field == "good" and rng.random() < 0.5 and not other.material:
             other = _of_another_corner(other, rng, shop)
         else:
-            other = changed(other, field, rng, shop)
+            other = changed(other, field, rng)
     if other == record:
-        first, second = two_ways(record, rng, shop)
+        first, second = two_ways(record, rng)
     else:
-        first, second = express(record, rng, shop), express(other, rng, shop)
-    return {
-        "sentence1": first,
-        "sentence2": second,
-        "label": similarity(record, other, shop),
-    }
+        first, second = express(record, rng), express(other, rng)
+    return {"sentence1": first, "sentence2": second, "label": similarity(record, other)}
 
 
-def _of_another_corner(record: Record, rng: Random, shop: Shop) -> Record:
+def _of_another_corner(record, rng, shop):
     """The record about a good from anywhere in the shop; about one of its own department, if it is of a part."""
-    good, axis = draw_record(rng, shop, Stock).good, {}
+    other = replace(record, good=draw_record(rng, shop, Stock).good)
     if isinstance(record, Opinion):
-        axis = {"axis": pick(rng, shop.corner(good).axes[:5])}
+        other = replace(other, axis=pick(rng, CORNER[other.good]["axis"][:5]))
     if getattr(record, "part", ""):
-        return changed(record, "good", rng, shop)
-    return replace(record, good=good, **axis)
+        return changed(record, "good", rng)
+    return other
 
 
-def inference(rng: Random, shop: Shop, relation: int) -> tuple[Record, Record]:
+def inference(rng, shop, relation):
     """A premise record and a hypothesis record: 0 entailed, 1 neutral, 2 contradicted.
 
     The hypothesis is drawn before the relation is looked at, so that alone it gives nothing away; all
@@ -162,28 +153,27 @@ def inference(rng: Random, shop: Shop, relation: int) -> tuple[Record, Record]:
     if kind is Opinion:
         return opinion_inference(rng, shop, relation)
     premise = claim = draw_record(rng, shop, kind, details=pick(rng, (1, 1, 2)))
-    corner = shop.corner(claim.good)
+    corner = CORNER[claim.good]
     if rng.random() < 0.3:
-        claim = replace(claim, good=corner.kind)
+        claim = replace(claim, good=corner["kind"])
     more = pick(rng, (1, 1, 2))
-    if relation == 0:
-        return add_details(premise, more, rng, shop), claim
     if relation == 1:
-        field = pick(rng, [name for name in DETAILS[kind] if getattr(claim, name)])
-        return add_details(without(premise, field), more + 1, rng, shop, avoid=field), claim
-    never = ["action", "reason"]
-    if claim.good != premise.good:
-        never.append("good")
-    if corner.name == "plants":
-        never.append("material")
-    field = pick(rng, [name for name in told(claim) if name not in never])
-    premise = add_details(premise, more, rng, shop)
-    while not clash(field, getattr(premise, field), getattr(claim, field), shop):
-        premise = changed(premise, field, rng, shop)
+        field = pick(rng, [name for name in details_of(kind) if getattr(claim, name)])
+        return add_details(without(premise, field), more + 1, rng, avoid=field), claim
+    if relation == 2:
+        never = {"action", "reason"}
+        if claim.good != premise.good:
+            never.add("good")
+        if corner["name"] == "plants":
+            never.add("material")
+        field = pick(rng, [name for name in facts(claim) if name not in never])
+    premise = add_details(premise, more, rng)
+    while relation == 2 and not clash(field, getattr(premise, field), getattr(claim, field)):
+        premise = changed(premise, field, rng)
     return premise, claim
 
 
-def opinion_inference(rng: Random, shop: Shop, relation: int) -> tuple[Opinion, Opinion]:
+def opinion_inference(rng, shop, relation):
     """The same for opinions: contradicted means the opposite polarity, neutral another axis or another person."""
     claim = draw_record(rng, shop, Opinion, details=pick(rng, (1, 2)))
     premise = replace(claim, intensity=max(claim.intensity, pick(rng, (1, 2, 3))))
@@ -191,71 +181,57 @@ def opinion_inference(rng: Random, shop: Shop, relation: int) -> tuple[Opinion, 
         premise = replace(premise, polarity=-claim.polarity)
     elif relation == 1:
         fields = ("axis", "axis", "who") if claim.who else ("axis",)
-        premise = changed(premise, pick(rng, fields), rng, shop)
+        premise = changed(premise, pick(rng, fields), rng)
         premise = replace(premise, polarity=pick(rng, (1, -1)))
     return premise, claim
 
 
-def mnli(rng: Random, shop: Shop) -> Row:
+def mnli(rng, shop):
     """A premise and a hypothesis: 0 entailment, 1 neutral, 2 contradiction. A quarter of the hypotheses are denials."""
     label, denied = pick(rng, (0, 1, 2)), rng.random() < 0.25
     premise, claim = inference(rng, shop, 2 - label if denied else label)
-    hypothesis = sentence(clause(claim, rng, shop, negate=denied))
-    return {
-        "premise": express(premise, rng, shop),
-        "hypothesis": hypothesis,
-        "label": label,
-    }
+    hypothesis = sentence(clause(claim, rng, negate=denied))
+    return {"premise": express(premise, rng), "hypothesis": hypothesis, "label": label}
 
 
-def rte(rng: Random, shop: Shop) -> Row:
+def rte(rng, shop):
     """Two clauses and a hypothesis about one of them: 0 entailment, 1 not (neutral or contradiction)."""
     label, denied = int(rng.random() < 0.5), rng.random() < 0.25
     relation = pick(rng, (1, 2)) if label else 0
     premise, claim = inference(rng, shop, 2 - relation if denied else relation)
-    records = [
-        premise,
-        draw_record(rng, shop, pick(rng, (Visit, Stock)), details=pick(rng, (0, 1))),
-    ]
+    other = draw_record(rng, shop, pick(rng, (Visit, Stock)), details=pick(rng, (0, 1)))
+    records = [premise, other]
     if rng.random() >= 0.5:
         records.reverse()
-    clauses = [clause_beginning_otherwise(record, rng, shop, "look ", "if ") for record in records]
-    hypothesis = sentence(clause(claim, rng, shop, negate=denied))
+    clauses = [clause_beginning_otherwise(record, rng, "look ", "if ") for record in records]
+    hypothesis = sentence(clause(claim, rng, negate=denied))
     both = pick(rng, (", and ", ", while ", "; meanwhile, ")).join(clauses)
-    return {
-        "sentence1": sentence(both),
-        "sentence2": hypothesis,
-        "label": label,
-    }
+    return {"sentence1": sentence(both), "sentence2": hypothesis, "label": label}
 
 
-def qnli(rng: Random, shop: Shop) -> Row:
+def qnli(rng, shop):
     """A question and a sentence that answers it (0), or does not tell it or is about something else (1)."""
     label = int(rng.random() < 0.5)
     kind, always = Stock, ("number", "shelf")
     if rng.random() < 0.7:
         kind, always = Visit, ("who", "number")
     record = draw_record(rng, shop, kind, details=pick(rng, (1, 2)))
-    if shop.department_of[record.good] == "plants":
+    if CORNER[record.good]["name"] == "plants":
         record = without(record, "material")
     optional = [
-        name for name in DETAILS[kind] if getattr(record, name) and name not in ("size", "reason")
+        name
+        for name in details_of(kind)
+        if getattr(record, name) and name not in ("size", "reason")
     ]
     fields = optional or always
     field = pick(rng, fields if rng.random() < 0.75 else always)
-    question = questions.about_field(bare(record), field, rng, shop)
+    question = questions.about_field(bare(record), field, rng)
     if label and field in optional and rng.random() < 0.5:
-        record = add_details(without(record, field), 1, rng, shop, avoid=field)
+        record = add_details(without(record, field), 1, rng, avoid=field)
     elif label:
-        others = [
-            name for name in ("who", "good", "action") if name != field and hasattr(record, name)
-        ]
-        record = changed(record, pick(rng, others), rng, shop)
-    return {
-        "question": question,
-        "sentence": express(record, rng, shop),
-        "label": label,
-    }
+        others = [name for name in ("who", "good", "action") if name in set(vars(record)) - {field}]
+        record = changed(record, pick(rng, others), rng)
+    return {"question": question, "sentence": express(record, rng), "label": label}
 
 
 MAKERS: dict[str, Callable[[Random, Shop], Row]] = {

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from random import Random
 
-from contrast_kit.data.toyshop.grammar import (
-    PATTERNS,
-    be,
-    counted,
-    fill,
-    noun,
-    sentence,
-)
-from contrast_kit.data.toyshop.shops import Shop
-from contrast_kit.data.toyshop.words import ACTIONS, COLOURS, SIZES, pick
-from contrast_kit.data.toyshop.world import Stock, Visit, without
+from contrast_kit.data.toyshop.grammar import PATTERNS, be, counted, fill, noun, sentence
+from contrast_kit.data.toyshop.shops import CORNER
+from contrast_kit.data.toyshop.words import WORDS, draw, pick
+from contrast_kit.data.toyshop.world import Stock, without
 
-ASK: dict[str, list[str]] = PATTERNS["ask"]
-COMPARE: dict[str, list[list[str]]] = PATTERNS["compare"]
-POLITENESS = PATTERNS["politeness"]
+ASK, COMPARE, POLITENESS = (PATTERNS[name] for name in ("ask", "compare", "politeness"))
 
 
 @dataclass(frozen=True)
@@ -35,27 +25,24 @@ class Question:
     recipient: str = ""
 
 
-def draw_question(rng: Random, shop: Shop) -> Question:
+def draw_question(rng, shop):
     """A random question; four in ten compare two goods."""
-    corner = shop.departments[shop.corners.draw(rng)]
-    good = corner.goods.draw(rng)
+    corner = draw(rng, shop.departments)
+    good = draw(rng, corner["good"])
     details = {}
-    for field, bag, share in (
-        ("colour", COLOURS, 0.55),
-        ("material", corner.materials, 0.45),
-        ("size", SIZES, 0.3),
-    ):
+    for field, share in (("colour", 0.55), ("material", 0.45), ("size", 0.3)):
         if rng.random() < share:
-            details[field] = bag.draw(rng)
+            details[field] = draw(rng, corner[field])
+    asked = ASK
     if rng.random() < 0.4:
-        details["other"] = shop.departments[shop.corners.draw(rng)].goods.draw(rng, good)
-        return Question(pick(rng, list(COMPARE)), good, **details)
-    if rng.random() < 0.35:
-        details["recipient"] = shop.recipients.draw(rng)
-    return Question(pick(rng, list(ASK)), good, **details)
+        asked = COMPARE
+        details["other"] = draw(rng, draw(rng, shop.departments)["good"], good)
+    elif rng.random() < 0.35:
+        details["recipient"] = draw(rng, corner["recipient"])
+    return Question(pick(rng, list(asked)), good, **details)
 
 
-def ask(question: Question, rng: Random) -> str:
+def ask(question, rng):
     """One of the ways to ask."""
     thing = noun(question, rng)
     if question.other:
@@ -72,55 +59,42 @@ def ask(question: Question, rng: Random) -> str:
     return sentence(text, "?")
 
 
-def twist(question: Question, rng: Random, shop: Shop) -> Question:
+def twist(question, rng):
     """A question that looks alike and asks something else: the goods swapped, or one word of the meaning changed."""
-    corner = shop.corner(question.good)
     if question.other and rng.random() < 0.7:
         # adjectives stay in front of the first thing asked about, hence are swapped too
         return replace(question, good=question.other, other=question.good)
+    sizes = ("small", "big", "tiny", "huge")
     asked = COMPARE if question.other else ASK
-    changes = [("ask", list(asked)), ("good", corner.goods)]
-    for field, values, weight in (
-        ("colour", COLOURS, 2),
-        ("material", corner.materials, 2),
-        ("size", ("small", "big", "tiny", "huge"), 1),
-        ("recipient", shop.recipients, 1),
-    ):
-        if getattr(question, field):
-            changes += [(field, values)] * weight
-    field, values = pick(rng, changes)
+    values = CORNER[question.good] | {"ask": list(asked), "size": sizes}
+    fields = ("ask", "good", "colour", "colour", "material", "material", "size", "recipient")
+    field = pick(rng, [name for name in fields if getattr(question, name)])
     value = getattr(question, field)
     while value in (getattr(question, field), question.other):
-        value = pick(rng, values)
+        value = pick(rng, values[field])
     return replace(question, **{field: value})
 
 
-def about_field(record: Visit | Stock, field: str, rng: Random, shop: Shop) -> str:
+def about_field(record, field, rng):
     """A question that only the value of `field` answers.
 
     >>> from random import Random
-    >>> from contrast_kit.data.toyshop.shops import TOYSHOP
-    >>> about_field(Visit("Clara", "buy", 2, "kite", day="on Monday"), "day", Random(1), TOYSHOP)
+    >>> about_field(Visit("Clara", "buy", 2, "kite", day="on Monday"), "day", Random(1))
     'On what day were two kites bought by Clara?'
     """
     if field in ("colour", "material"):
         record = without(record, field)
-    goods = counted(record, rng)
-    parts = dict(goods=goods, many=noun(record, rng, many=True))
+    goods, many = counted(record, rng), noun(record, rng, many=True)
     one = record.number == 1
+    parts = dict(goods=goods, many=many)
     if isinstance(record, Stock):
-        stand = noun(record, rng) if one else goods
-        parts |= dict(
-            shelf=record.shelf,
-            stand=f"the {stand}",
-            be=be(not one),
-            do="does" if one else "do",
-        )
-        return sentence(fill(pick(rng, PATTERNS["about_stock"][field]), **parts), "?")
-    ways = ACTIONS[record.action]
-    parts["base"], parts["past"], parts["participle"] = (
-        ways[0] if field == "recipient" else pick(rng, ways)
-    )
-    parts["these"] = noun(record, rng) if one else parts["many"]
-    parts |= dict(who=record.who, be="was" if one else "were")
-    return sentence(fill(pick(rng, PATTERNS["about_visit"][field]), **parts), "?")
+        thing = noun(record, rng) if one else goods
+        do = ("do", "does")[one]
+        parts |= dict(shelf=record.shelf, stand=f"the {thing}", be=be(not one), do=do)
+    else:
+        ways = WORDS.actions[record.action]
+        base, past, participle = ways[0] if field == "recipient" else pick(rng, ways)
+        parts |= dict(who=record.who, base=base, past=past, participle=participle)
+        parts |= dict(these=noun(record, rng) if one else many, be=("were", "was")[one])
+    patterns = PATTERNS["about"][type(record).__name__]
+    return sentence(fill(pick(rng, patterns[field]), **parts), "?")

@@ -8,42 +8,25 @@ stand in that record's sentence once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 from dataclasses import dataclass
-from random import Random
 
 from contrast_kit.data.toyshop import questions
-from contrast_kit.data.toyshop.grammar import NEAR, NEVER_STUFF, express
-from contrast_kit.data.toyshop.shops import Shop
-from contrast_kit.data.toyshop.words import COUNTS, MADE_OF, SAME, pick
+from contrast_kit.data.toyshop.grammar import PATTERNS, express
+from contrast_kit.data.toyshop.words import WORDS, pick
 from contrast_kit.data.toyshop.world import (
     Record,
     Stock,
     Visit,
     bare,
     changed,
-    clash,
+    contradicts,
     draw_record,
-    told,
     without,
 )
 
 UNANSWERABLE = 1 / 3
 """The share of questions without an answer, as in SQuAD 2.0's training rows."""
-FIELDS = {
-    Visit: (
-        "who",
-        "number",
-        "colour",
-        "material",
-        "place",
-        "day",
-        "hour",
-        "recipient",
-    ),
-    Stock: ("number", "colour", "material", "shelf", "price"),
-}
-"""What may be asked, by the kind of record: `questions.about_field`."""
 
 
 @dataclass(frozen=True)
@@ -55,116 +38,93 @@ class Told:
     start: int
 
 
-def paragraph(rng: Random, shop: Shop) -> tuple[str, list[Told]]:
+def paragraph(rng, shop):
     """Three to six sentences, each of one visit or shelf."""
     records = [drawn(rng, shop) for _ in range(pick(rng, (3, 4, 4, 5, 6)))]
     sentences, text = [], ""
     for record in records:
-        sentence = express(record, rng, shop)
+        sentence = express(record, rng)
         sentences.append(Told(record, sentence, len(text)))
         text += sentence + " "
-    return text.removesuffix(" "), sentences
+    return text.strip(), sentences
 
 
-def drawn(rng: Random, shop: Shop) -> Record:
+def drawn(rng, shop):
     """A visit or a shelf with some details; no material that is not what a thing is made of."""
     kind = Visit if rng.random() < 0.65 else Stock
     record = draw_record(rng, shop, kind, details=pick(rng, (1, 2, 3)))
-    if record.material in NEVER_STUFF:
+    if record.material in PATTERNS["never_stuff"]:
         return without(record, "material")
     return record
 
 
-def row(rng: Random, shop: Shop) -> dict:
+def row(rng, shop):
     """A paragraph with one question: `context`, `question`, `answers`."""
     unanswerable = rng.random() < UNANSWERABLE
     while True:
         context, sentences = paragraph(rng, shop)
         source = pick(rng, sentences)
         asked = source.record
-        field = pick(
-            rng,
-            [name for name in FIELDS[type(asked)] if getattr(asked, name) or unanswerable],
-        )
-        spans = []
+        fields = PATTERNS["about"][type(asked).__name__]
+        field = pick(rng, [name for name in fields if getattr(asked, name) or unanswerable])
+        spans, answering = list(places(source, field)), [source]
         if unanswerable:
-            asked = without_answer(asked, field, rng, shop)
-        else:
-            spans = list(places(source, field))
+            asked = without_answer(asked, field, rng)
+            spans, answering = [], []
         claim = without(bare(asked), field)
         telling = [each for each in sentences if getattr(each.record, field, None)]
-        answering = [each for each in telling if compatible(each.record, claim, shop)]
-        if answering != ([] if unanswerable else [source]) or not (spans or unanswerable):
+        if answering != [each for each in telling if compatible(each.record, claim)]:
             continue
-        question = questions.about_field(bare(asked), field, rng, shop)
-        answers = {
-            "text": [context[a:b] for a, b in spans],
-            "answer_start": [a for a, _ in spans],
-        }
+        if not (spans or unanswerable):
+            continue
+        question = questions.about_field(bare(asked), field, rng)
+        starts, texts = [a for a, _ in spans], [context[a:b] for a, b in spans]
+        answers = {"text": texts, "answer_start": starts}
         return {"context": context, "question": question, "answers": answers}
 
 
-def compatible(record: Record, claim: Record, shop: Shop) -> bool:
+def compatible(record, claim):
     """Whether a record may be what a question is about: no fact that the question names is told otherwise."""
-    if type(record) is not type(claim) or getattr(record, "action", "") != getattr(
-        claim, "action", ""
-    ):
-        return False
-    facts, claims = told(record), told(claim)
-    return not any(
-        clash(field, facts[field], claims[field], shop) for field in claims if field in facts
-    )
+    actions = {getattr(each, "action", type(each)) for each in (record, claim)}
+    return len(actions) == 1 and not contradicts(record, claim)
 
 
-def without_answer(record: Record, field: str, rng: Random, shop: Shop) -> Record:
+def without_answer(record, field, rng):
     """What nothing answers: a record that does not tell the field, or one of other people, goods, doings or shelves."""
     if not getattr(record, field):
         return record
-    names = [
-        name
-        for name in ("who", "good", "shelf", "action")
-        if name != field and hasattr(record, name)
-    ]
-    return changed(record, pick(rng, names), rng, shop)
+    names = [name for name in ("who", "good", "shelf", "action") if name in vars(record)]
+    return changed(record, pick(rng, [name for name in names if name != field]), rng)
 
 
-def places(told: Told, field: str) -> Iterator[tuple[int, int]]:
+def places(told, field):
     """Where the field's words stand in the paragraph, the longest form first, then shorter ones that are right too;
     no form that stands in the sentence twice."""
-    lower = f" {told.sentence.lower()} "
-    for form in wordings(told.record, field):
-        form = form.lower()
+    lower = told.sentence.lower()
+    for form in map(str.lower, wordings(told.record, field)):
         if lower.count(form) != 1:
             continue
-        start = lower.index(form)
-        end = start + len(form)
-        if not lower[start - 1].isalnum() and not lower[end].isalnum():
-            yield told.start + start - 1, told.start + end - 1
+        for match in re.finditer(rf"(?<![^\W_]){re.escape(form)}(?![^\W_])", lower):
+            yield told.start + match.start(), told.start + match.end()
 
 
-def wordings(record: Record, field: str) -> list[str]:
+def wordings(record, field):
     """The words that may tell a field, each form before the shorter ones within it."""
     value = getattr(record, field)
+    if not value or (field == "number" and value == 1):
+        return []
     if field == "number":
-        return COUNTS[value : value + 1] if value > 1 else []
+        return [WORDS.counts[value]]
     if field == "price":
-        return [f"{COUNTS[value]} pounds each", f"{COUNTS[value]} pounds"]
+        return [f"{WORDS.counts[value]} pounds each", f"{WORDS.counts[value]} pounds"]
     if field == "place":
-        return [*(f"{near} the {value}" for near in NEAR), f"the {value}"]
+        return [*(f"{near} the {value}" for near in PATTERNS["near"]), f"the {value}"]
     if field == "recipient":
-        return [
-            f"for her {value}",
-            f"for his {value}",
-            f"her {value}",
-            f"his {value}",
-        ]
-    if field == "material" and value in MADE_OF:
-        return [value, MADE_OF[value]]
-    if field in (
-        "day",
-        "hour",
-        "shelf",
-    ):  # told with a preposition, which a right answer may leave out
-        forms = SAME.get(value, [value])
+        return [f"{words} {value}" for words in ("for her", "for his", "her", "his")]
+    if field == "material" and value in WORDS.made_of:
+        return [value, WORDS.made_of[value]]
+    if field in ("day", "hour", "shelf"):
+        # told with a preposition, which a right answer may leave out
+        forms = WORDS.same.get(value, [value])
         return [short for form in forms for short in (form, form.partition(" ")[2])]
     return [value]

@@ -8,7 +8,6 @@ because compressed bytes differ from one zlib to the next.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -21,9 +20,7 @@ from contrast_kit.data.toyshop.shops import SHOPS
 from contrast_kit.data.toyshop.unlabeled import labelled_corpus
 
 TRAIN = {"sst2": 4000, "cola": 4000, "mnli": 4000}  # the others: 2,500
-HELD_OUT = 500
 CORPUS = {"train": 100_000, "validation": 2_000}
-SAMPLE = 1000  # sentences of the corpus that are shipped; the whole is pinned by its sha256
 
 
 def tasks() -> list[str]:
@@ -41,22 +38,13 @@ def splits(task: str) -> dict[str, int]:
     >>> splits("qqp")
     {'train': 2500, 'validation': 500, 'test': 500}
     """
+    choose(dict.fromkeys(tasks()), task, "toyshop task")
+    if task == "text":
+        return dict(CORPUS)
     held_out = ["validation", "test"]
     if task == "mnli":
-        held_out = [
-            "validation_matched",
-            "validation_mismatched",
-            "test_matched",
-            "test_mismatched",
-        ]
-    sizes = {"train": TRAIN.get(task, 2500)} | dict.fromkeys(held_out, HELD_OUT)
-    return dict(
-        choose(
-            dict.fromkeys(tasks(), sizes) | {"text": CORPUS},
-            task,
-            "toyshop task",
-        )
-    )
+        held_out = [f"{split}_{side}" for split in held_out for side in ("matched", "mismatched")]
+    return {"train": TRAIN.get(task, 2500)} | dict.fromkeys(held_out, 500)
 
 
 def rows(task: str, split: str, shop: str = "toyshop") -> list[Row]:
@@ -83,43 +71,39 @@ def rows(task: str, split: str, shop: str = "toyshop") -> list[Row]:
 
 
 @cache
-def _texts(task: str, shop: str) -> dict[str, list[Row]]:
+def _texts(task, shop):
     lines = [{"text": line["text"]} for line in labelled_corpus(sum(CORPUS.values()), shop=shop)]
-    return {
-        "train": lines[: CORPUS["train"]],
-        "validation": lines[CORPUS["train"] :],
-    }
+    return {"train": lines[: CORPUS["train"]], "validation": lines[CORPUS["train"] :]}
 
 
 @cache
-def _questions(task: str, shop: str) -> dict[str, list[Row]]:
+def _questions(task, shop):
     """The splits of "squad"; no paragraph stands in two of them, nor a question twice about one."""
-    made: dict[str, list[Row]] = {}
+    made: dict[str, list[Row]] = {split: [] for split in splits(task)}
     known: set[str] = set()
     for split, size in splits(task).items():
         rng = Random(f"squad/{split}/{shop}")
-        made[split] = []
         while len(made[split]) < size:
             row = squad.row(rng, SHOPS[shop])
             if row["context"] not in known:
                 known.add(row["context"])
-                number = len(made[split])
-                made[split].append({"id": f"{shop}-{split}-{number}", "title": shop} | row)
+                name = {"id": f"{shop}-{split}-{len(made[split])}", "title": shop}
+                made[split].append(name | row)
     return made
 
 
 @cache
-def _labelled(task: str, shop: str) -> dict[str, list[Row]]:
+def _labelled(task, shop):
     split_of: dict[str, str] = {}  # by sentence
     made: dict[str, list[Row]] = {split: [] for split in splits(task)}
     for split in reversed(made):  # small splits first: they take the commonest sentences
-        where = SHOPS[shop]
+        where = shop
         if split.endswith("mismatched"):
-            where = next(other for other in SHOPS.values() if other.name != shop)
-        rng = Random(f"{task}/{split}/{where.name}/{shop}")
+            (where,) = SHOPS.keys() - {shop}
+        rng = Random(f"{task}/{split}/{where}/{shop}")
         known: set[tuple[str, ...]] = set()
         while len(known) < splits(task)[split]:
-            row = MAKERS[task](rng, where)
+            row = MAKERS[task](rng, SHOPS[where])
             texts = tuple(value for value in row.values() if isinstance(value, str))
             if texts in known or any(split_of.get(text, split) != split for text in texts):
                 continue
@@ -139,33 +123,28 @@ def tsv(table: list[Row]) -> bytes:
     return "".join("\t".join(map(str, line)) + "\n" for line in lines).encode()
 
 
-def contents() -> Iterator[tuple[str, bytes]]:
-    """The name and the bytes of each shipped file. Of the other shop only the validation splits are shipped."""
+def contents() -> dict[str, bytes]:
+    """The name and the bytes of each shipped file: of the other shop only the validation splits; of the corpus a
+    sample, and the sha256 of the whole."""
+    files = {}
     for shop in SHOPS:
         for task in MAKERS:
             for split in splits(task):
-                if shop == "toyshop" or split in (
-                    "validation",
-                    "validation_matched",
-                ):
-                    yield (
-                        f"{shop}/{task}/{split}.tsv",
-                        tsv(rows(task, split, shop)),
-                    )
+                if shop == "toyshop" or split in ("validation", "validation_matched"):
+                    files[f"{shop}/{task}/{split}.tsv"] = tsv(rows(task, split, shop))
         corpus = labelled_corpus(CORPUS["train"], shop=shop)
         text = "".join(line["text"] + "\n" for line in corpus)
-        yield f"{shop}/text/sample.tsv", tsv(corpus[:SAMPLE])
-        yield (
-            f"{shop}/text/train.sha256",
-            f"{hashlib.sha256(text.encode()).hexdigest()}\n".encode(),
-        )
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        files[f"{shop}/text/sample.tsv"] = tsv(corpus[:1000])
+        files[f"{shop}/text/train.sha256"] = f"{digest}\n".encode()
+    return files
 
 
 def write(folder: str | Path) -> int:
     """Write all files under `folder` and return their size in bytes. The same bytes on every machine."""
     size = 0
-    for name, content in contents():
-        path = Path(folder) / name
+    for name, content in contents().items():
+        path = Path(folder, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         size += path.write_bytes(content)
     return size

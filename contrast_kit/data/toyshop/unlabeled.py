@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from itertools import islice
 from random import Random
@@ -10,49 +9,15 @@ from random import Random
 from contrast_kit._util import choose, shown
 from contrast_kit.data.toyshop.grammar import express
 from contrast_kit.data.toyshop.makers import remark, two_ways
-from contrast_kit.data.toyshop.shops import SHOPS, Shop
-from contrast_kit.data.toyshop.words import ACTIONS, AXES, COLOURS, pick
-from contrast_kit.data.toyshop.world import (
-    DETAILS,
-    Opinion,
-    Record,
-    Stock,
-    Visit,
-    changed,
-    draw_record,
-    told,
-    without,
-)
+from contrast_kit.data.toyshop.shops import CORNER, SHOPS
+from contrast_kit.data.toyshop.words import pick
+from contrast_kit.data.toyshop.world import Opinion, Record, Stock, Visit, draw_record
 
 Meaning = Record | tuple[Visit, Opinion]
-_MEANINGS: dict[
-    str, tuple[Meaning, str]
-] = {}  # every sentence told so far, with its record and shop
-_CORPORA: dict[
-    tuple[int, str], tuple[dict[str, dict[str, str]], Random]
-] = {}  # by seed and shop; and what draws more
-
-
-def _shop_of(record: Meaning, shop: str) -> Shop:
-    """The shop that tells a record; a ValueError where its grammar has no words for it, or would tell it wrongly."""
-    where = choose(SHOPS, shop, "shop")
-    small = range(13)
-    known = {
-        "action": ACTIONS,
-        "axis": AXES,
-        "number": small,
-        "price": small,
-        "polarity": (1, -1),
-    }
-    known |= {"intensity": (1, 2, 3), "who": ("", *where.people)}
-    for part in record if isinstance(record, tuple) else (record,):
-        for field, value in vars(part).items():
-            if field in known and value not in known[field]:
-                such = ", ".join(map(str, islice(known[field], 4)))
-                raise ValueError(
-                    f"{field} must be one that {shop} has, such as {such}, not {shown(value)}."
-                )
-    return where
+_MEANINGS: dict[str, Meaning] = {}
+"""Every sentence told so far."""
+_CORPORA: dict[tuple[int, str], tuple[dict[str, dict[str, str]], Random]] = {}
+"""By seed and shop: the lines so far, and what draws more."""
 
 
 def labelled_corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[dict[str, str]]:
@@ -63,24 +28,18 @@ def labelled_corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[dict[s
     """
     where = choose(SHOPS, shop, "shop")
     # Taken out while it grows: if it is stopped amid a sentence, the next call begins anew.
-    lines, rng = _CORPORA.pop((seed, shop), None) or (
-        {},
-        Random(f"corpus/{shop}/{seed}"),
-    )
+    lines, rng = _CORPORA.pop((seed, shop), ({}, Random(f"corpus/{shop}/{seed}")))
     while len(lines) < n:
         meaning = view = draw_record(rng, where)
         if isinstance(meaning, Visit) and rng.random() < 0.3:
             meaning = _, view = remark(meaning, rng, where)
-        text = express(meaning, rng, where)
+        text = express(meaning, rng)
         if text in lines:
             continue
-        _MEANINGS[text] = (meaning, shop)
+        _MEANINGS[text] = meaning
         opinion = {1: "positive", -1: "negative", 0: "none"}[getattr(view, "polarity", 0)]
-        lines[text] = {
-            "text": text,
-            "topic": where.department_of[view.good],
-            "opinion": opinion,
-        }
+        topic = CORNER[view.good]["name"]
+        lines[text] = {"text": text, "topic": topic, "opinion": opinion}
     _CORPORA[seed, shop] = lines, rng
     return [dict(line) for line in islice(lines.values(), n)]
 
@@ -96,7 +55,7 @@ def corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[str]:
     return [line["text"] for line in labelled_corpus(n, seed, shop)]
 
 
-def tell(record: Meaning, shop: str = "toyshop", seed: int | None = None) -> str:
+def tell(record: Meaning, seed: int | None = None) -> str:
     """One sentence for a record (or for a pair of records): any pattern with a seed, always the same without one.
 
     Without a seed it is the first pattern in the first words; an opinion then denies the opposite ("not flimsy"), and a
@@ -107,7 +66,7 @@ def tell(record: Meaning, shop: str = "toyshop", seed: int | None = None) -> str
     'There are three red drums on the top shelf.'
     """
     rng = _Plain() if seed is None else Random(seed)
-    return express(record, rng, _shop_of(record, shop))
+    return express(record, rng)
 
 
 class _Plain(Random):
@@ -117,7 +76,7 @@ class _Plain(Random):
         return 0.0
 
 
-def ways_to_say(record: Meaning, n: int, seed: int = 0, shop: str = "toyshop") -> list[str]:
+def ways_to_say(record: Meaning, n: int, seed: int = 0) -> list[str]:
     """Up to `n` different sentences that mean `record`.
 
     >>> from contrast_kit.data.toyshop import Visit
@@ -127,14 +86,13 @@ def ways_to_say(record: Meaning, n: int, seed: int = 0, shop: str = "toyshop") -
     Clara purchased two kites.
     Clara bought two kites.
     """
-    rng, where = Random(seed), _shop_of(record, shop)
-    ways: dict[str, int] = {}  # and the draw that gave each first
-    drawn = new = 0
-    while (
-        len(ways) < n and drawn < 20 * n and drawn - new < 500
-    ):  # 500 draws without a new sentence: that is all
-        drawn += 1
-        new = max(new, ways.setdefault(express(record, rng, where), drawn))
+    rng = Random(seed)
+    ways: dict[str, None] = {}
+    idle = 0  # draws without a new sentence; 500 of them: that is all
+    while len(ways) < n and idle < 500:
+        text = express(record, rng)
+        idle = idle + 1 if text in ways else 0
+        ways[text] = None
     return list(ways)
 
 
@@ -144,25 +102,20 @@ def families(count: int, ways: int, seed: int = 0, shop: str = "toyshop") -> dic
     To watch in a space: what means the same should come together. No good occurs twice. Raises a ValueError where so
     many are not found.
 
-    >>> told = families(2, 3)
-    >>> [len(said) for said in told.values()]
+    >>> families_of_two = families(2, 3)
+    >>> [len(texts) for texts in families_of_two.values()]
     [3, 3]
     """
     rng, where = Random(seed), choose(SHOPS, shop, "shop")
     by_good: dict[str, list[str]] = {}
     for _ in range(100 * count):
-        if len(by_good) == count:
-            break
         record = draw_record(rng, where)
-        texts = ways_to_say(record, ways, shop=shop)
+        texts = ways_to_say(record, ways)
         if len(texts) == ways:
             by_good[record.good] = texts
-    if len(by_good) < count:
-        raise ValueError(
-            f"Only {len(by_good)} of {100 * count} meanings drawn were about a new good and can be said in {ways} "
-            "ways: ask for fewer families or fewer ways."
-        )
-    return by_good
+        if len(by_good) == count:
+            return by_good
+    raise ValueError(f"No {count} meanings can be said in {ways} ways: ask for fewer.")
 
 
 def record_of(sentence: str) -> Meaning:
@@ -175,25 +128,6 @@ def record_of(sentence: str) -> Meaning:
     >>> type(record_of(corpus(1)[0])) is not str
     True
     """
-    return _known(sentence)[0]
-
-
-def kind_of(sentence: str) -> str:
-    """What a sentence of the corpus tells: "opinion", "shelf", "visit", or "visit and opinion" in two clauses.
-
-    >>> kind_of(corpus(1)[0])
-    'opinion'
-    """
-    names = {
-        Opinion: "opinion",
-        Stock: "shelf",
-        Visit: "visit",
-        tuple: "visit and opinion",
-    }
-    return names[type(record_of(sentence))]
-
-
-def _known(sentence: str) -> tuple[Meaning, str]:
     for shop in SHOPS:
         if sentence not in _MEANINGS:
             labelled_corpus(102_000, shop=shop)
@@ -205,19 +139,21 @@ def _known(sentence: str) -> tuple[Meaning, str]:
     return _MEANINGS[sentence]
 
 
-def paraphrase(
-    text: str | Meaning,
-    rng: Random,
-    temperature: float = 0.0,
-    shop: str = "toyshop",
-) -> str:
-    """Say it again, in another pattern and other words: a back-translation whose faithfulness you set.
+def kind_of(sentence: str) -> str:
+    """What a sentence of the corpus tells: "opinion", "shelf", "visit", or "visit and opinion" in two clauses.
 
-    At `temperature` 0 the meaning is kept exactly. Above, each field of the record is misremembered with
-    probability `1 - exp(-temperature)`: a detail is left out or replaced, anything else is replaced. Takes a
-    sentence of the corpus (see `record_of`) or a record. `probe_pairs` gives pairs at temperature 0.
+    >>> kind_of(corpus(1)[0])
+    'opinion'
+    """
+    names = {Opinion: "opinion", Stock: "shelf", Visit: "visit", tuple: "visit and opinion"}
+    return names[type(record_of(sentence))]
 
-    Raises ValueError for an unknown sentence.
+
+def paraphrase(text: str | Meaning, rng: Random) -> str:
+    """Say it again, in another pattern and other words, with exactly the same meaning.
+
+    Takes a sentence of the corpus (see `record_of`) or a record. `data.paraphrase.Toyshop` needs no record, and makes
+    mistakes where a temperature is given. Raises ValueError for an unknown sentence.
 
     >>> from random import Random
     >>> text = corpus(3)[2]
@@ -225,33 +161,13 @@ def paraphrase(
     >>> again != text, record_of(again) == record_of(text)
     (True, True)
     """
-    meaning = text
-    if isinstance(text, str):
-        meaning, shop = _known(text)
-    where = _shop_of(meaning, shop)
-    if temperature:
-        meaning = misremember(meaning, 1 - math.exp(-temperature), rng, where)
+    meaning = record_of(text) if isinstance(text, str) else text
     for _ in range(50):  # a sentence always has another form, but it may take a few draws
-        again = express(meaning, rng, where)
+        again = express(meaning, rng)
         if again != text:
             break
-    _MEANINGS[again] = (meaning, shop)
+    _MEANINGS[again] = meaning
     return again
-
-
-def misremember(meaning: Meaning, chance: float, rng: Random, shop: Shop) -> Meaning:
-    """A record with each field changed, or if it is a detail perhaps left out, with the given probability."""
-    if isinstance(meaning, tuple):
-        first, second = (misremember(part, chance, rng, shop) for part in meaning)
-        return first, replace(second, good=first.good, who=first.who, number=first.number)
-    for field in told(meaning):
-        if rng.random() >= chance:
-            continue
-        if field in DETAILS[type(meaning)] and rng.random() < 0.5:
-            meaning = without(meaning, field)
-        else:
-            meaning = changed(meaning, field, rng, shop)
-    return meaning
 
 
 def probe_pairs(n: int, seed: int = 0, shop: str = "toyshop") -> list[tuple[str, str]]:
@@ -266,9 +182,9 @@ def probe_pairs(n: int, seed: int = 0, shop: str = "toyshop") -> list[tuple[str,
     while len(pairs) < n:
         kind = pick(rng, (Visit, Visit, Opinion, Stock))
         record = draw_record(rng, where, kind, details=pick(rng, (1, 2, 3)))
-        pair = two_ways(record, rng, where)
+        pair = two_ways(record, rng)
         pairs[pair] = None
-        _MEANINGS.update(dict.fromkeys(pair, (record, shop)))
+        _MEANINGS.update(dict.fromkeys(pair, record))
     return list(pairs)
 
 
@@ -292,36 +208,22 @@ def triples(
     """
     where, rng = choose(SHOPS, shop, "shop"), Random(f"triples/{shop}/{seed}")
     people = [name for name in where.people if " " not in name]
-    common = [good for department in where.departments.values() for good in department.goods[:4]]
+    common = [good for corner in where.departments for good in corner["good"][:4]]
     goods = [good for good in common if " " not in good]
-    colours = COLOURS[:6]
-    values = choose(
-        {"good": goods, "number": range(2, 10), "colour": colours},
-        change,
-        "change",
-    )
+    colours = where.values["colour"][:6]
+    others = {"good": goods, "number": range(2, 10), "colour": colours}
+    values = choose(others, change, "change")
     texts: dict[tuple[str, str, str], None] = {}
     while len(texts) < n:
         good, other = rng.sample(goods, 2)
-        visit = Visit(
-            pick(rng, people),
-            "buy",
-            rng.randint(2, 9),
-            good,
-            colour=pick(rng, colours),
-        )
+        who, number, colour = pick(rng, people), rng.randint(2, 9), pick(rng, colours)
+        visit = Visit(who, "buy", number, good, colour=colour)
         if change != "good":
-            other = pick(
-                rng,
-                [value for value in values if value != getattr(visit, change)],
-            )
+            other = pick(rng, [value for value in values if value != getattr(visit, change)])
         another = replace(visit, **{change: other})
-        triple = (
-            tell(visit, shop),
-            paraphrase(visit, rng, shop=shop),
-            tell(another, shop),
-        )
+        first, third = tell(visit), tell(another)
+        triple = (first, paraphrase(visit, rng), third)
         if len(set(triple)) == 3:
             texts[triple] = None
-            _MEANINGS.update({triple[0]: (visit, shop), triple[2]: (another, shop)})
+            _MEANINGS.update({first: visit, third: another})
     return list(texts)

@@ -9,29 +9,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
 from functools import cache
 from random import Random
 from typing import NamedTuple
 
-from contrast_kit.data.toyshop import words
 from contrast_kit.data.toyshop.grammar import PATTERNS
 from contrast_kit.data.toyshop.shops import SHOPS
-from contrast_kit.data.toyshop.words import ACTIONS, SAME, article, pick, plural
+from contrast_kit.data.toyshop.words import WORDS, article, pick, plural
 
 Meaning = tuple[str, str]
 """The kind of a phrase, and the name of what it says."""
 
-_DOUBLED = re.compile(r"(?<![\w'-])([\w'-]+) \1(?![\w'-])", re.IGNORECASE)
+_DOUBLED = re.compile(r"(?<![\w'-])([\w'-]+) \1(?![\w'-])")
 _TWO_CLAUSES: list[str] = PATTERNS["review"]["second_thoughts"]
 
 
 def meanings(text: str) -> Counter:
     """The meanings of the phrases in a sentence, and how often each stands there."""
     phrases = _phrases()
-    return Counter(
-        phrases.meaning_of.get(phrase, phrase) for phrase in phrases.pattern.findall(_lower(text))
-    )
+    named = phrases.pattern.findall(_lower(text))
+    return Counter(phrases.meaning_of.get(phrase, phrase) for phrase in named)
 
 
 def reworded(text: str, chance: float, rng: Random) -> str:
@@ -52,17 +49,12 @@ def reworded(text: str, chance: float, rng: Random) -> str:
     return text
 
 
-def _doubled(text: str) -> set[str]:
+def _doubled(text):
     """Words that stand twice in a row: "what she bought for him" must not become "what she paid for for him"."""
-    return {word.lower() for word in _DOUBLED.findall(text)}
+    return set(_DOUBLED.findall(text.lower()))
 
 
-def _with_other_words(
-    text: str,
-    chance: float,
-    rng: Random,
-    meant: dict[tuple[Meaning, int], Meaning],
-) -> str:
+def _with_other_words(text, chance, rng, meant):
     """Every phrase in a wording of its meaning, or by mistake in one of another. `meant` remembers which, by a phrase's
     meaning and how often it stood before.
     """
@@ -80,14 +72,12 @@ def _with_other_words(
         if place not in meant:
             meant[place] = pick(rng, others) if wrong else meaning
         phrase = pick(rng, phrases.ways[meant[place]])
-        if before.strip() in ("a", "an"):
-            return article(phrase)
-        return before + phrase
+        return article(phrase) if before else phrase
 
     return phrases.with_article.sub(other, _lower(text))
 
 
-def _with_other_clauses(text: str, rng: Random) -> str:
+def _with_other_clauses(text, rng):
     """A review with a second thought, with its clauses in another order; any other text as it is."""
     lower = _lower(text)
     body = lower.removesuffix(".")
@@ -99,7 +89,7 @@ def _with_other_clauses(text: str, rng: Random) -> str:
     return lower
 
 
-def _lower(text: str) -> str:
+def _lower(text):
     """The text without its first capital, unless the first word is a name."""
     first = text.split(" ", 1)[0].rstrip(",.").removesuffix("'s")
     if any(first in shop.people for shop in SHOPS.values()):
@@ -118,84 +108,63 @@ class _Phrases(NamedTuple):
 
 
 @cache
-def _phrases() -> _Phrases:
+def _phrases():
     by_phrase: dict[str, set[Meaning]] = defaultdict(set)
-    for kind, name, phrases in _all_groups():
+    for meaning, phrases in _all_groups():
         for phrase in phrases:
-            by_phrase[phrase].add((kind, name))
+            by_phrase[phrase].add(meaning)
     # a hunt is no treasure; "a little" has two meanings: "a little dull", "a little robot"
     by_phrase |= {"a treasure hunt": set(), "a little": set()}
     # a phrase of two meanings ("selected": chose, chosen) is left alone
     meaning_of = {phrase: min(names) for phrase, names in by_phrase.items() if len(names) == 1}
     ways: dict[Meaning, list[str]] = {}
     alike: dict[str, list[Meaning]] = defaultdict(list)
-    for kind, name, phrases in _all_groups():
+    for meaning, phrases in _all_groups():
         known = [phrase for phrase in phrases if phrase in meaning_of]
-        if known and (kind, name) not in ways:
-            alike[kind].append((kind, name))
-            ways[kind, name] = known
+        if known and meaning not in ways:
+            ways[meaning] = known
+            alike[meaning[0]].append(meaning)
     longest_first = sorted(map(re.escape, by_phrase), key=len, reverse=True)
     any_phrase = rf"({'|'.join(longest_first)})(?![\w'-])"
-    adjectives = "|".join(
-        re.escape(word) for sides in words.AXES.values() for bag in sides.values() for word in bag
-    )
+    sides = [side for axis in WORDS.axes.values() for side in axis.values()]
+    adjectives = "|".join(re.escape(word) for side in sides for word in side)
     degree = rf"a little(?= (?:{adjectives})(?![\w'-]))"  # and not the size of a little robot
     pattern = re.compile(rf"(?<![\w'-]){any_phrase.replace(re.escape('a little'), degree)}")
-    return _Phrases(
-        meaning_of,
-        ways,
-        alike,
-        pattern,
-        re.compile(rf"(?<![\w'-])(an? )??{any_phrase}"),
-    )
+    with_article = re.compile(rf"(?<![\w'-])(an? )??{any_phrase}")
+    return _Phrases(meaning_of, ways, alike, pattern, with_article)
 
 
-def _all_groups() -> Iterator[tuple[str, str, Iterable[str]]]:
-    """Kind, name and phrases of every meaning: those of one name mean the same, those of one kind can be confused."""
-    for axis, sides in words.AXES.items():
-        for side, bag in sides.items():
-            yield "adjective", f"{axis} {side}", bag
-    for kind in ("VERDICTS", "PRAISE", "MOVED", "FEEL"):
-        for side, bag in getattr(words, kind).items():
-            yield kind, str(side), bag
-    yield "degree", "strong", words.DEGREE[3]
-    yield (
-        "degree",
-        "weak",
-        [word for word in words.DEGREE[1] if word != "a little"],
-    )
-    for strength in (3, 1):
-        yield (
-            "denial",
-            str(strength),
-            [way.removesuffix(" {}") for way in words.DENIAL[strength]],
-        )
-    for kind, names in (
-        ("size", words.SIZES),
-        ("colour", words.COLOURS),
-        ("time", words.DAYS + words.HOURS),
-    ):
-        for name in names:
-            yield kind, name, SAME.get(name, [name])
-    yield "opens", "opinion", ("i must say that", "i think that")
-    for action, ways in ACTIONS.items():
+def _all_groups():
+    """The phrases of every meaning: those of one meaning are the same, those of one kind can be confused."""
+    for axis, sides in WORDS.axes.items():
+        for side, words in sides.items():
+            yield ("adjective", f"{axis} {side}"), words
+    for kind, sides in WORDS.judging.items():
+        for side, words in sides.items():
+            yield (kind, side), words
+    yield ("degree", "strong"), WORDS.degree["3"]
+    yield ("degree", "weak"), [word for word in WORDS.degree["1"] if word != "a little"]
+    for strength in ("3", "1"):
+        ways = WORDS.denial[strength]
+        yield ("denial", strength), [way.removesuffix(" {}") for way in ways]
+    for kind in ("size", "colour", "day", "hour"):
+        for name in WORDS.values[kind]:
+            yield (kind.replace("day", "hour"), name), WORDS.same.get(name, [name])
+    yield ("opens", "opinion"), ("i must say that", "i think that")
+    for action, ways in WORDS.actions.items():
         _, past, participle = zip(*ways, strict=True)
         if action == "find":  # "you will find", "i found it dull": other meanings too
             continue
-        yield "action", f"{action} past", past
+        yield ("action", f"{action} past"), past
         if participle != past:
-            yield "action", f"{action} participle", participle
+            yield ("action", f"{action} participle"), participle
     for shop in SHOPS.values():
-        for department in shop.departments.values():
-            for good in (*department.goods, department.kind):
-                yield "good", good, [good]
-                yield "goods", good, [plural(good)]
-            for kind, bag in (
-                ("part", department.parts),
-                ("material", department.materials),
-            ):
-                for name in bag:
-                    many = name.endswith("s")
-                    yield f"{kind} {many}", name, [name]
+        for corner in shop.departments:
+            for good in (*corner["good"], corner["kind"]):
+                yield ("good", good), [good]
+                yield ("goods", good), [plural(good)]
+            for kind in ("part", "material"):
+                for name in corner[kind]:
+                    yield (f"{kind} {name.endswith('s')}", name), [name]
         for person in shop.people:
-            yield "person", person, [person]
+            yield ("person", person), [person]

@@ -12,20 +12,12 @@ A record that leaves a field empty does not tell it. That one convention gives i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cache
 from random import Random
 
-from contrast_kit.data.toyshop.shops import TOYSHOP, Shop, home
-from contrast_kit.data.toyshop.words import (
-    ACTION_BAG,
-    FOR_SOMEONE,
-    NUMBERS,
-    OPPOSITE_SIZES,
-    PART_AXES,
-    SHADES,
-    WEIGHTS,
-    pick,
-)
+from contrast_kit.data.toyshop.shops import CORNER, KIND, TOYSHOP, Shop
+from contrast_kit.data.toyshop.words import WORDS, draw, pick
 
 
 @dataclass(frozen=True)
@@ -87,26 +79,17 @@ class Opinion:
 
 Record = Visit | Stock | Opinion
 
-DETAILS = {
-    Visit: (
-        "size",
-        "colour",
-        "material",
-        "recipient",
-        "place",
-        "day",
-        "hour",
-        "reason",
-    ),
-    Stock: ("size", "colour", "material", "price"),
-    Opinion: ("who", "part", "colour", "material"),
-}
+
+@cache
+def details_of(kind: type) -> list[str]:
+    """The fields that a record of this kind may leave untold."""
+    return [field.name for field in fields(kind) if field.default in ("", 0)]
 
 
-def told(record: Record) -> dict[str, object]:
+def facts(record: Record) -> dict[str, object]:
     """The fields that a record tells, with their values.
 
-    >>> told(Stock(number=3, good="drum", shelf="on the top shelf"))
+    >>> facts(Stock(number=3, good="drum", shelf="on the top shelf"))
     {'number': 3, 'good': 'drum', 'shelf': 'on the top shelf'}
     """
     return {field: value for field, value in vars(record).items() if value}
@@ -119,7 +102,7 @@ def without(record: Record, *fields: str) -> Record:
 
 def bare(record: Record) -> Record:
     """The record with no detail told but the size: what a question names."""
-    return without(record, *(field for field in DETAILS[type(record)] if field != "size"))
+    return without(record, *(field for field in details_of(type(record)) if field != "size"))
 
 
 def as_told(record: Record) -> Record:
@@ -129,17 +112,17 @@ def as_told(record: Record) -> Record:
     return record
 
 
-def narrower(a: object, b: object, shop: Shop = TOYSHOP) -> bool:
+def narrower(a: object, b: object) -> bool:
     """Whether value `a` is `b` or falls under it: a drum is a musical toy.
 
     >>> narrower("drum", "musical toy"), narrower("musical toy", "drum"), narrower("red", "red")
     (True, False, True)
     """
-    return a == b or (b in shop.kinds and shop.department_of.get(a) == shop.kinds[b])
+    return a == b or KIND.get(a) == b
 
 
-def entails(a: Record, b: Record, shop: Shop | None = None) -> bool:
-    """Whether `b` is true wherever `a` is: `a` tells all that `b` tells. `shop`: here that of the goods.
+def entails(a: Record, b: Record) -> bool:
+    """Whether `b` is true wherever `a` is: `a` tells all that `b` tells.
 
     Opinions must be the same person's, on the same thing or part, and at least as strong: "very sturdy"
     entails "sturdy".
@@ -150,18 +133,15 @@ def entails(a: Record, b: Record, shop: Shop | None = None) -> bool:
     """
     if type(a) is not type(b):
         return False
-    shop = shop or home(a.good)
     if isinstance(a, Opinion) and ((a.who, a.part) != (b.who, b.part) or a.intensity < b.intensity):
         return False
-    facts, claims = told(as_told(a)), told(as_told(b))
+    known, claims = facts(as_told(a)), facts(as_told(b))
     claims.pop("intensity", None)
-    return all(
-        field in facts and narrower(facts[field], value, shop) for field, value in claims.items()
-    )
+    return all(field in known and narrower(known[field], claims[field]) for field in claims)
 
 
-def contradicts(a: Record, b: Record, shop: Shop | None = None) -> bool:
-    """Whether `a` and `b`, told of one event, cannot both be true: a field told by both differs. `shop`: as above.
+def contradicts(a: Record, b: Record) -> bool:
+    """Whether `a` and `b`, told of one event, cannot both be true: a field told by both differs.
 
     Two opinions contradict each other only where they are the same person's on the same point, with opposite
     polarity.
@@ -173,17 +153,13 @@ def contradicts(a: Record, b: Record, shop: Shop | None = None) -> bool:
     if type(a) is not type(b):
         return False
     if isinstance(a, Opinion):
-        return a.polarity != b.polarity and entails(
-            replace(a, polarity=b.polarity, intensity=3), b, shop
-        )
-    shop = shop or home(a.good)
-    facts, claims = told(a), told(b)
-    return any(
-        clash(field, facts[field], claims[field], shop) for field in claims if field in facts
-    )
+        agreeing = replace(a, polarity=b.polarity, intensity=3)
+        return a.polarity != b.polarity and entails(agreeing, b)
+    known, claims = facts(a), facts(b)
+    return any(clash(field, known[field], claims[field]) for field in claims if field in known)
 
 
-def clash(field: str, a: object, b: object, shop: Shop = TOYSHOP) -> bool:
+def clash(field: str, a: object, b: object) -> bool:
     """Whether two values of one field exclude each other: red and blue do, red and scarlet or tall and big do not.
 
     Two reasons, actions or intensities never do.
@@ -194,13 +170,13 @@ def clash(field: str, a: object, b: object, shop: Shop = TOYSHOP) -> bool:
     if field in ("reason", "action", "intensity") or a == b:
         return False
     if field == "colour":
-        return not any(a in row and b in row for row in SHADES)
+        return not any(a in row and b in row for row in WORDS.shades)
     if field == "size":
-        return b in OPPOSITE_SIZES[a]
-    return not (narrower(a, b, shop) or narrower(b, a, shop))
+        return b in WORDS.opposite[a]
+    return not (narrower(a, b) or narrower(b, a))
 
 
-def similarity(a: Record, b: Record, shop: Shop | None = None) -> float:
+def similarity(a: Record, b: Record) -> float:
     """How alike two meanings are, 0 (nothing shared) to 5 (the same), in steps of 0.2 as in STS-B.
 
     Five times the weighted share of fields on which the records agree, among the fields that either tells;
@@ -212,86 +188,73 @@ def similarity(a: Record, b: Record, shop: Shop | None = None) -> float:
     >>> [similarity(a, b) for b in (a, replace(a, colour="blue"), replace(a, good="scooter"), replace(a, who="Tom"))]
     [5.0, 4.6, 4.2, 4.0]
     """
-    corners = (shop or home(a.good)).department_of
-    neighbours = corners.get(a.good) == corners.get(b.good)
+    neighbours = KIND.get(a.good) == KIND.get(b.good)
     if type(a) is not type(b):
-        if a.good == b.good:
-            return 1.0
-        return 0.4 if neighbours else 0.0
-    left, right = told(a), told(b)
+        return 1.0 if a.good == b.good else 0.4 * neighbours
+    left, right = facts(a), facts(b)
     total = agreed = 0.0
-    for field, weight in WEIGHTS.items():
-        if field not in left and field not in right:
+    for field, weight in WORDS.weights.items():
+        if field not in left | right:
             continue
         total += weight
-        if field not in left or field not in right:
-            agreed += weight / 4
-        elif left[field] == right[field]:
+        if left.get(field) == right.get(field):
             agreed += weight
+        elif field not in left or field not in right:
+            agreed += weight / 4
         elif field == "good" and neighbours:
             agreed += weight / 2
     return round(round(25 * agreed / total) / 5, 1)
 
 
-def changed(record: Record, field: str, rng: Random, shop: Shop) -> Record:
+def changed(record: Record, field: str, rng: Random) -> Record:
     """`record` with another value for one field."""
-    value = draw_field(record, field, rng, shop, old=getattr(record, field) or None)
+    value = draw_field(record, field, rng, old=getattr(record, field) or None)
     return replace(record, **{field: value})
 
 
-def draw_field(record: Record, field: str, rng: Random, shop: Shop, old: object = None) -> object:
+def draw_field(record: Record, field: str, rng: Random, old: object = None) -> object:
     """A value for one field of `record`, drawn by its frequency; never `old`."""
-    corner = shop.corner(record.good)
     if field == "polarity":
         return -record.polarity
-    if field == "intensity":
-        return pick(rng, [strength for strength in (1, 2, 3) if strength != old])
-    if field == "axis":
-        axes = PART_AXES if record.part else corner.axes
-        return pick(rng, [axis for axis in axes if axis != old])
-    if field == "reason" and record.action not in FOR_SOMEONE:
-        return shop.manners.draw(rng, old)
-    bags = shop.values | {
-        "good": corner.goods,
-        "material": corner.materials,
-        "part": corner.parts,
-    }
-    value = bags[field].draw(rng, old)
+    corner = CORNER[record.good]
+    values = corner[field]
+    if field in ("intensity", "axis"):
+        if field == "axis" and record.part:
+            values = WORDS.part_axes
+        return pick(rng, [value for value in values if value != old])
+    if field == "reason" and record.action not in WORDS.for_someone:
+        values = corner["manner"]
+    value = draw(rng, values, old)
     if field == "action" and (record.recipient or record.reason):
-        while value not in FOR_SOMEONE:
-            value = bags[field].draw(rng, old)
+        while value not in WORDS.for_someone:
+            value = draw(rng, values, old)
     return value
 
 
 def can_tell(record: Record, field: str) -> bool:
     """Whether the detail `field` makes sense here: nobody returns a kite *for* her niece."""
     if field == "recipient":
-        return record.action in FOR_SOMEONE and not record.reason
+        return record.action in WORDS.for_someone and not record.reason
     if field == "reason":
         return not record.recipient
-    if field == "part":
-        return record.axis in PART_AXES
-    return True
+    return field != "part" or record.axis in WORDS.part_axes
 
 
-def add_details(record: Record, count: int, rng: Random, shop: Shop, avoid: str = "") -> Record:
+def add_details(record: Record, count: int, rng: Random, avoid: str = "") -> Record:
     """Tell `count` more details, drawn at random among those not told yet, but for the field `avoid`."""
     for _ in range(count):
-        untold = [field for field in DETAILS[type(record)] if not getattr(record, field)]
-        free = [field for field in untold if field != avoid and can_tell(record, field)]
+        untold = [name for name in details_of(type(record)) if not getattr(record, name)]
+        free = [name for name in untold if name != avoid and can_tell(record, name)]
         if free:
             field = pick(rng, free)
-            record = replace(record, **{field: draw_field(record, field, rng, shop)})
+            record = replace(record, **{field: draw_field(record, field, rng)})
     return record
 
 
 def draw_record(
-    rng: Random,
-    shop: Shop = TOYSHOP,
-    kind: type | None = None,
-    details: int | None = None,
+    rng: Random, shop: Shop = TOYSHOP, kind: type | None = None, details: int | None = None
 ) -> Record:
-    """A random record: a visit, goods on a shelf, or an opinion, with nought to three details.
+    """A random record: a visit, goods on a shelf, or an opinion, with `details` details (None: nought to three).
 
     `shop` is a shop itself, such as `toyshop.shops.OTHERSHOP`.
 
@@ -301,18 +264,15 @@ def draw_record(
     """
     if kind is None:
         kind = pick(rng, [Visit] * 5 + [Opinion] * 3 + [Stock] * 2)
-    corner = shop.departments[shop.corners.draw(rng)]
-    good = corner.goods.draw(rng)
-    if kind is Visit:
-        record = Visit(shop.names.draw(rng), ACTION_BAG.draw(rng), NUMBERS.draw(rng), good)
-    elif kind is Stock:
-        record = Stock(NUMBERS.draw(rng), good, shop.shelves.draw(rng))
-    else:
+    corner = draw(rng, shop.departments)
+    good = draw(rng, corner["good"])
+    if kind is Opinion:
         polarity = pick(rng, (1, -1))
-        axis = pick(rng, corner.axes)
-        intensity = pick(rng, (1, 2, 3))
-        number = pick(rng, (2, 2, 1, 1, 1))
-        record = Opinion(good, axis, polarity, intensity, number=number)
+        record = Opinion(good, pick(rng, corner["axis"]), polarity, pick(rng, (1, 2, 3)))
+        record = replace(record, number=pick(rng, (2, 2, 1, 1, 1)))
+    else:
+        told = {Visit: ("who", "action", "number"), Stock: ("number", "shelf")}[kind]
+        record = kind(good=good, **{name: draw(rng, corner[name]) for name in told})
     if details is None:
         details = pick(rng, (0, 1, 1, 2, 2, 3))
-    return add_details(record, details, rng, shop)
+    return add_details(record, details, rng)
