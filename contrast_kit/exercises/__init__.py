@@ -7,8 +7,7 @@ and returns a hint, or None where it is right. `progress()` lists all exercises 
 
 from contrast_kit.exercises._answer import NotYet
 from contrast_kit.exercises._frame import check, exercise, judge, names, progress, table
-from contrast_kit.exercises._progress import Progress
-from contrast_kit.exercises._verdict import Verdict
+from contrast_kit.exercises._verdict import Progress, Verdict
 
 __all__ = [
     "NotYet",

@@ -3,7 +3,7 @@
 import dis
 import traceback
 from collections.abc import Callable
-from typing import Any
+from copy import deepcopy
 
 import numpy as np
 from torch import Tensor
@@ -30,9 +30,9 @@ class Answer:
 
     def __init__(self, function: Callable):
         self.function = function
-        self.last: Any = None
+        self.last = None
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args):
         try:
             value = self.function(*map(copied, args))
         except Exception as error:
@@ -43,16 +43,12 @@ class Answer:
         return value
 
 
-def copied(value: Any) -> Any:
-    """Copies of tensors, arrays, lists and tuples (`Masked` too); gradients still flow to the originals."""
+def copied(value):
+    """A copy of data; gradients still flow to the original of a tensor."""
     if isinstance(value, Tensor):
         return value.clone()
-    if isinstance(value, np.ndarray | dict):
-        return value.copy()
-    if hasattr(value, "_fields"):
-        return type(value)(*map(copied, value))
-    if isinstance(value, list | tuple):
-        return type(value)(map(copied, value))
+    if isinstance(value, np.ndarray | dict | list | tuple):
+        return deepcopy(value)
     return value
 
 
@@ -78,23 +74,9 @@ def crash(error: BaseException) -> str:
     """
     reason = str(error).strip().partition("\n")[0].rstrip(".") or "no more is said"
     message = f"{type(error).__name__}: {reason}."
-    frames = [
-        frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__
-    ]
+    frames = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in frames if frame.filename != __file__]
     if not frames:
         return f"the exercise could not call your function. {message}"
     last = [frame for frame in frames if frame.filename == frames[0].filename][-1]
     return f"your function stopped in line {last.lineno} of its cell, `{last.line}`. {message}"
-
-
-def wrong_kind(answer: Any) -> str:
-    """What to say where a checker cannot handle an answer because it is not of the kind that is asked for.
-
-    >>> from contrast_kit.exercises import judge
-    >>> print(judge("09.shift", 3))
-    ✗ 09.shift: an answer of type int does not fit. Which kind of value does the exercise ask for?
-    """
-    if isinstance(answer, Answer):
-        kind = type(answer.last).__name__
-        return f"your function returned a value of type {kind}. Which kind of value does the exercise ask for?"
-    return f"an answer of type {type(answer).__name__} does not fit. Which kind of value does the exercise ask for?"

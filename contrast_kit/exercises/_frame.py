@@ -4,35 +4,18 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from contrast_kit._util import choose
-from contrast_kit.exercises._answer import (
-    Answer,
-    AnswerFailed,
-    NotYet,
-    ReturnedNone,
-    crash,
-    wrong_kind,
-)
-from contrast_kit.exercises._progress import Progress, known, note
-from contrast_kit.exercises._table import Rows, Table
-from contrast_kit.exercises._verdict import Verdict, show
+from contrast_kit.exercises._answer import Answer, AnswerFailed, NotYet, ReturnedNone, crash
+from contrast_kit.exercises._table import Table
+from contrast_kit.exercises._verdict import Progress, Verdict, known, note, show
 
-Checker = Callable[[Any], str | None]
+EXERCISES: dict[str, tuple[str, Callable[[Any], str | None]]] = {}
+"""What is said after "right.", and what finds the hint."""
 
 
-class Exercise(NamedTuple):
-    """What is said after "right.", and what finds the hint."""
-
-    right: str
-    checker: Checker
-
-
-EXERCISES: dict[str, Exercise] = {}
-
-
-def exercise(name: str, right: str) -> Callable[[Checker], Checker]:
+def exercise(name: str, right: str) -> Callable[[Callable], Callable]:
     """Register a checker under `name`, "NN.word" with the notebook's number, 02 or 02b; `right` is said after "right.".
 
     The checker gets the reader's answer (a function or a value). It returns None for a right answer and otherwise
@@ -49,14 +32,14 @@ def exercise(name: str, right: str) -> Callable[[Checker], Checker]:
     ✗ 99.double: Is it 2 times x?
     """
 
-    def register(checker: Checker) -> Checker:
-        EXERCISES[name] = Exercise(right, checker)
+    def register(checker):
+        EXERCISES[name] = (right, checker)
         return checker
 
     return register
 
 
-def table(name: str, right: str, cases: Sequence[tuple], **options: Any) -> Callable[[Rows], Rows]:
+def table(name: str, right: str, cases: Sequence[tuple], **options: Any) -> Callable:
     """Register a table: a function of one case that returns (right answer, mistakes, what is said of anything else).
 
     `mistakes` has a value for each hint: what the mistake gives in this case; a list of several values; or a function
@@ -68,7 +51,7 @@ def table(name: str, right: str, cases: Sequence[tuple], **options: Any) -> Call
         cases: the arguments with which the answer is tried, one tuple for each call.
         options: `shape`: what is said of a value of another shape; `further`: hint -> a case that only the right answer
             must pass; `leaves`: names of the arguments whose gradient must be right, too; `detached`: what is added to
-            a hint about gradients; `rtol`: how far a number may be off (1e-5); `then`: a checker for right answers.
+            a hint about gradients; `then`: a checker for right answers.
 
     >>> from contrast_kit.exercises import judge, table
     >>> @table("99.twice", right="Twice as much.", cases=[(4,), (7,)])
@@ -80,8 +63,8 @@ def table(name: str, right: str, cases: Sequence[tuple], **options: Any) -> Call
     ✗ 99.twice: For x = 7 it gives 8.
     """
 
-    def register(rows: Rows) -> Rows:
-        EXERCISES[name] = Exercise(right, Table(rows, cases, **options))
+    def register(rows):
+        EXERCISES[name] = (right, Table(rows, cases, **options))
         return rows
 
     return register
@@ -94,35 +77,39 @@ def names(notebook: str = "") -> list[str]:
     >>> "01.complement" in names("01")
     True
     """
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        if module.name.startswith("nb"):
-            importlib.import_module(f"{__package__}.{module.name}")
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)], f"{__package__}."):
+        importlib.import_module(module.name)
     return sorted(name for name in EXERCISES if notebook in ("", name.partition(".")[0]))
 
 
 def judge(name: str, answer: Any) -> Verdict:
-    """What `check` shows, as a value. Raises a ValueError for a name that no exercise has."""
+    """What `check` shows, as a value. Raises a ValueError for a name that no exercise has.
+
+    >>> from contrast_kit.exercises import judge
+    >>> print(judge("09.shift", 3))
+    ✗ 09.shift: an answer of type int does not fit. Which kind of value does the exercise ask for?
+    """
     names()
     right, checker = choose(EXERCISES, name, "exercise")
-    not_yet = Verdict(
-        name, None, "not yet answered. Fill in the function above, then run this cell again."
-    )
-    if answer is None:
-        return not_yet
     if callable(answer):
         answer = Answer(answer)
     try:
+        if answer is None:
+            raise NotYet
         hint = checker(answer)
     except NotYet:
-        return not_yet
+        words = "not yet answered. Fill in the function above, then run this cell again."
+        return Verdict(name, None, words)
     except ReturnedNone:
         hint = "your function ran, but returned None. Does each way through it end in a `return`?"
     except AnswerFailed as failed:
-        hint = crash(failed.__cause__ or failed)
-    except (
-        Exception
-    ):  # the checker asks something of the answer that another kind of value does not have
-        hint = wrong_kind(answer)
+        hint = crash(failed.__cause__)
+    except Exception:
+        # the checker asks something of the answer that another kind of value does not have
+        hint = f"an answer of type {type(answer).__name__} does not fit."
+        if isinstance(answer, Answer):
+            hint = f"your function returned a value of type {type(answer.last).__name__}."
+        hint += " Which kind of value does the exercise ask for?"
     return Verdict(name, hint is None, hint or f"right. {right}")
 
 

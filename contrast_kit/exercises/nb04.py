@@ -14,7 +14,6 @@ from contrast_kit.exercises._table import LOG_OF_MEAN, MEAN_OF_P, draw, equals, 
     "One word against the whole vocabulary, averaged over the masked positions.",
     cases=[(draw(6, 4).float(), draw(9, 4, seed=1).float(), torch.tensor([2, 7, 7, 0, 5, 8]))],
     shape="Return one number: the mean over the M positions.",
-    rtol=1e-4,
 )
 def token_loss(h, x, original):
     """The MLM loss of hidden states h [M, D], word vectors x [V, D] and the original ids [M]."""
@@ -99,7 +98,6 @@ def sequence_mean(terms, rows):
             torch.tensor([50.0, 0.0, 30.0, 15.0, 5.0]),
         ),
     },
-    rtol=1e-4,
 )
 def floor(counts):
     """The loss of the best model that knows only how often each word occurs; counts [V] may hold zeros."""
@@ -128,7 +126,6 @@ def floor(counts):
     "04.never",
     "Dynamic masks soon reach every word; static ones never reach more than in epoch one.",
     cases=[(0.15, 10), (0.4, 3)],
-    rtol=1e-4,
 )
 def never(p, epochs):
     """The share of words never selected in E epochs at rate p: (dynamic masks, static masks)."""
@@ -136,7 +133,7 @@ def never(p, epochs):
     static = 1 - p
 
     def first_is(*shares):
-        return lambda value: any(equals(value[0], share, 1e-4) for share in shares)
+        return lambda value: any(equals(value[0], share) for share in shares)
 
     mistakes = {
         "Return two numbers: (share with dynamic masks, share with static masks).": lambda value: (

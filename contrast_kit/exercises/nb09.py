@@ -148,7 +148,6 @@ def shift(answer):
     "09b.share",
     "At a share of 0.12 that is 0.37 nats per token: a detector that pays more has found nothing.",
     cases=[(0.12,), (0.3,), (0.7,)],
-    rtol=1e-4,
 )
 def share(share):
     """The loss per token of a detector that knows the share of replaced tokens, and nothing else."""

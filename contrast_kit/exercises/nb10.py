@@ -204,7 +204,6 @@ def _at_least(k, n, q=0.05):
     "10b.luck",
     "Of 20 intervals with nothing behind them at least one excludes zero in 64 cases of 100. Count them all.",
     cases=[(2, 20), (1, 20), (4, 60)],
-    rtol=1e-4,
 )
 def luck(k, n):
     """The probability that at least k of n independent 95 % intervals exclude zero where there is no difference."""
