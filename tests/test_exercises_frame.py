@@ -10,14 +10,14 @@ import torch
 from IPython.core.formatters import DisplayFormatter
 
 from contrast_kit import exercises
-from contrast_kit.exercises import _answer, _progress, _verdict, judge
+from contrast_kit.exercises import _answer, _verdict, judge
 from contrast_kit.masking import Masked
 
 
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
     """The file in which tries are kept, and no memory of earlier ones."""
-    monkeypatch.setattr(_progress, "_HERE", {})
+    monkeypatch.setattr(_verdict, "_HERE", {})
     monkeypatch.setenv("CONTRAST_KIT_PROGRESS", str(tmp_path / "tries.json"))
     return tmp_path / "tries.json"
 
@@ -135,7 +135,7 @@ class TestProgress:
         exercises.check("01.twice", lambda p: p * p)
         exercises.check("01.labels", None)
         assert json.loads(kept.read_text()) == {"01.rate": False, "01.twice": True}
-        monkeypatch.setattr(_progress, "_HERE", {})  # the next kernel
+        monkeypatch.setattr(_verdict, "_HERE", {})  # the next kernel
         exercises.check("01.twice", lambda p: p)
         exercises.check("01.rate", lambda m, c: c * (1 - m))
         states = exercises.progress().states
@@ -162,7 +162,7 @@ class TestProgress:
         )
 
     def test_nothing_is_lost_where_the_file_cannot_be_written(self, tmp_path, monkeypatch, capsys):
-        monkeypatch.setattr(_progress, "_HERE", {})
+        monkeypatch.setattr(_verdict, "_HERE", {})
         monkeypatch.setenv(
             "CONTRAST_KIT_PROGRESS", str(tmp_path / "no" / "such" / "folder" / "tries.json")
         )
@@ -178,12 +178,12 @@ class TestProgress:
 
     def test_outside_of_notebooks_nothing_is_kept(self, tmp_path, monkeypatch, capsys):
         monkeypatch.delenv("CONTRAST_KIT_PROGRESS", raising=False)
-        monkeypatch.setattr(_progress, "_HERE", {})
+        monkeypatch.setattr(_verdict, "_HERE", {})
         monkeypatch.chdir(tmp_path)
         exercises.check("01.twice", lambda p: p * p)
         assert list(tmp_path.iterdir()) == [] and exercises.progress().states["01.twice"] is None
-        monkeypatch.setattr(_progress, "in_notebook", lambda: True)
+        monkeypatch.setattr(_verdict, "in_notebook", lambda: True)
         exercises.check("01.twice", lambda p: p * p)
         assert [file.name for file in tmp_path.iterdir()] == [".exercises.json"]
         monkeypatch.setenv("CONTRAST_KIT_PROGRESS", "")
-        assert _progress.place() is None
+        assert _verdict.place() is None

@@ -1,8 +1,8 @@
 """The shape that nearly all exercises have: for each case the right answer, the usual mistakes and their hints."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
@@ -11,14 +11,6 @@ from torch import Tensor
 
 from contrast_kit._util import shown
 
-# Hints that several exercises share.
-OVER_THE_BATCH = "You normalised over dim=0, the batch. Each *vector* must have length 1: dim=1."
-MEAN_OF_P = (
-    "That is the mean of -p. The loss is -log p: it punishes a confident mistake without limit."
-)
-LOG_OF_MEAN = "First the log of each row's p, then the mean; not the other way round."
-TAKE_NOTHING_OUT = "The diagonal holds the partners here and must stay: take nothing out."
-
 NOT_FINITE = [math.nan, math.inf, -math.inf]
 
 
@@ -26,11 +18,13 @@ NOT_FINITE = [math.nan, math.inf, -math.inf]
 class Table:
     """Checks an answer by the table of an exercise; see `contrast_kit.exercises.table` for the fields."""
 
-    rows: Callable[..., tuple[Any, Mapping[str, Any], str]]
-    """From one case: the right answer, what each mistake gives (hint -> value), and what is said of others."""
+    rows: Callable[..., tuple[Any, Sequence[Any]]]
     cases: Sequence[tuple]
+    hints: Sequence[str]
+    otherwise: str
     shape: str = ""
-    further: Mapping[str, tuple] = field(default_factory=dict)
+    further: Sequence[tuple] = ()
+    beyond: Sequence[str] = ()
     leaves: str = ""
     detached: str = ""
     then: Callable[[Callable], str | None] | None = None
@@ -42,28 +36,36 @@ class Table:
             return f"Give a function of {parameters}, so that it can be tried with several."
         values = [answer(*case) for case in self.cases]
         tables = [self.rows(*case) for case in self.cases]
-        for i, (right, *_) in enumerate(tables):
+        for i, (right, _) in enumerate(tables):
             if not equals(values[i], right):
-                return self.mistake(values, tables, i)
-        for hint, case in self.further.items():
+                return self.filled(self.mistake(values, tables, i), values[i], i)
+        for hint, case in zip(self.beyond, self.further, strict=True):
             value = answer(*case)
             if not equals(value, self.rows(*case)[0]):
-                return filled(hint, value)
+                return self.filled(hint, value)
         if self.leaves:
             return self.gradient(answer)
         return self.then and self.then(answer)
 
     def mistake(self, values, tables, first):
-        """The hint of the mistake that gives these values in all cases, worded for the first case that is wrong."""
-        for rows in zip(*(mistakes.items() for _, mistakes, _ in tables), strict=True):
-            if all(
-                fits(value, expected) for value, (_, expected) in zip(values, rows, strict=True)
-            ):
-                return filled(rows[first][0], values[first])
-        right, _, otherwise = tables[first]
-        if self.shape and shape_of(values[first]) != shape_of(right):
-            otherwise = self.shape
-        return filled(otherwise, values[first])
+        """The hint of the mistake that gives these values in all cases."""
+        mistakes = zip(*(mistakes for _, mistakes in tables), strict=True)
+        for hint, expected in zip(self.hints, mistakes, strict=True):
+            if all(map(fits, values, expected)):
+                return hint
+        if self.shape and shape_of(values[first]) != shape_of(tables[first][0]):
+            return self.shape
+        return self.otherwise
+
+    def filled(self, hint, value, i=0):
+        """A hint with the answer's value and shape in it, and with the arguments of a case and their right answer."""
+        case = self.cases[i]
+        words = {"right": self.rows(*case)[0], "value": number(value), "shape": shape_of(value)}
+        words |= dict(zip(signature(self.rows).parameters, case, strict=True))
+        for name, word in words.items():
+            if isinstance(word, Tensor):
+                words[name] = word.tolist()
+        return hint.format_map(words)
 
     def gradient(self, answer):
         """The hint for a right value whose gradient with respect to one of the `leaves` is missing or wrong."""
@@ -130,13 +132,12 @@ def shape_of(value: Any) -> list[int]:
     return [] if value is None else list(value.shape)
 
 
-def filled(hint: str, value: Any) -> str:
-    """A hint with the answer's value, a number with four digits, and its shape in it."""
+def number(value: Any) -> str:
+    """A number with four digits; anything else as it is."""
     try:
-        words = f"{float(value):.4g}"
+        return f"{float(value):.4g}"
     except (TypeError, ValueError, RuntimeError):
-        words = shown(value)
-    return hint.replace("{value}", words).replace("{shape}", str(shape_of(value)))
+        return shown(value)
 
 
 def draw(*shape: int, seed: int = 0) -> Tensor:

@@ -38,9 +38,7 @@ def _fate(u, p):
     return "keep"
 
 
-@exercise(
-    "01.one_draw", "One number decides the selection and the fate: three cuts of one interval."
-)
+@exercise("01.one_draw")
 def one_draw(answer):
     """The fate of a token whose uniform number is u, at rate p and split 80/10/10."""
     fates = ("mask", "random", "keep", "free")
@@ -65,57 +63,44 @@ def one_draw(answer):
     return None
 
 
-@table(
-    "01.labels",
-    "Three kinds of selected tokens, one rule: the original id at every selected place.",
-    cases=[(_texts()[0], _first_view(1), MASK_ID)],
-)
+@table("01.labels", cases=[(_texts()[0], _first_view(1), MASK_ID)])
 def labels(ids, masked, mask_id):
     """The labels [M] of the masked language model, from the original ids and a masked copy."""
     right = ids[masked.selected]
-    mistakes = {
-        "All of them are [MASK]. Were the ids overwritten before they were read? The originals are asked for.": (
-            right.new_full(right.shape, mask_id)
-        ),
-        "Those ids are read from the masked copy, mostly [MASK] itself. Labels come from the original ids.": (
-            masked.input_ids[masked.selected]
-        ),
-        "Only where [MASK] stands: the randomised and the kept tokens, a fifth of the selected, have labels too.": (
-            ids[masked.input_ids == mask_id]
-        ),
-        "Only where something changed: a kept token looks untouched, but it was selected and has a label.": (
-            ids[masked.input_ids != ids]
-        ),
-        "One id for each token of the batch. The loss is taken at selected places only: [M] ids, ids[where].": (
-            lambda value: value.shape == ids.shape
-        ),
-    }
-    return (
-        right,
-        mistakes,
-        f"Expected the {len(right)} original ids at masked.selected, got shape {{shape}}.",
-    )
+    mistakes = [
+        # All of them are [MASK]. Were the ids overwritten before they were …
+        right.new_full(right.shape, mask_id),
+        # Those ids are read from the masked copy, mostly [MASK] itself. …
+        masked.input_ids[masked.selected],
+        # Only where [MASK] stands: the randomised and the kept tokens, a …
+        ids[masked.input_ids == mask_id],
+        # Only where something changed: a kept token looks untouched, but it …
+        ids[masked.input_ids != ids],
+        # One id for each token of the batch. The loss is taken at selected …
+        lambda value: value.shape == ids.shape,
+    ]
+    return right, mistakes
 
 
-@table(
-    "01.twice",
-    "Static masking would give p instead: the same words in every epoch, the others never.",
-    cases=[(0.15,), (0.4,)],
-)
+@table("01.twice", cases=[(0.15,), (0.4,)])
 def twice(p):
     """The share of tokens that two epochs of dynamic masking at rate p both select."""
-    mistakes = {
-        "That would be static masking: the second epoch selects exactly the words of the first.": p,
-        "That counts a word selected in *either* epoch (twice, if in both). Asked: in both.": 2 * p,
-        "That is the share selected in at least one epoch. Asked: in both.": 1 - (1 - p) ** 2,
-        "That is selected in the first and *not* in the second. Asked: in both.": p * (1 - p),
-        "Nothing keeps the second draw away from the first; only *complementary* masks do that.": 0.0,
-    }
-    otherwise = f"At p = {p} it gives {{value}}. Two independent events of probability p: how likely are both?"
-    return p * p, mistakes, otherwise
+    mistakes = [
+        # That would be static masking: the second epoch selects exactly the …
+        p,
+        # That counts a word selected in *either* epoch (twice, if in both). …
+        2 * p,
+        # That is the share selected in at least one epoch. Asked: in both.
+        1 - (1 - p) ** 2,
+        # That is selected in the first and *not* in the second. Asked: in …
+        p * (1 - p),
+        # Nothing keeps the second draw away from the first; only …
+        0.0,
+    ]
+    return p * p, mistakes
 
 
-@exercise("01.complement", "No word is hidden twice, and view 1 is made from the original text.")
+@exercise("01.complement")
 def complement(answer):
     """The second view of a pair: answer(ids, maskable, first, p_c, vocabulary, generator) -> Masked."""
     ids, maskable = _texts()
@@ -162,26 +147,21 @@ def complement(answer):
     return None
 
 
-@table(
-    "01.rate",
-    "At the paper's 0.15 and 0.7 this is 0.595: more than half of the text, not 70 % of it.",
-    cases=[(0.15, 0.7), (0.4, 0.9)],
-)
+@table("01.rate", cases=[(0.15, 0.7), (0.4, 0.9)])
 def rate(p_m, p_c):
     """The share of all words that view 1 selects."""
-    mistakes = {
-        "p_c is the chance of a word that view 0 left free; not all words are free. How many are?": p_c,
-        "That is what two *independent* masks would both select. View 1 takes free words.": p_m
-        * p_c,
-        "Shares multiply here: p_c of the *free* words. Which share of all words is free?": p_c
-        - p_m,
-        "That is what the two views hide together. Asked: view 1 alone.": p_m + p_c * (1 - p_m),
-        "That is the share of free words, view 1's rate at p_c = 1. Of these, p_c are selected.": 1
-        - p_m,
-        "That is the share that *no* view hides. Asked: what view 1 selects.": (1 - p_m)
-        * (1 - p_c),
-    }
-    otherwise = (
-        f"At ({p_m}, {p_c}) it gives {{value}}. First: is the word free? Then: is it selected?"
-    )
-    return p_c * (1 - p_m), mistakes, otherwise
+    mistakes = [
+        # p_c is the chance of a word that view 0 left free; not all words …
+        p_c,
+        # That is what two *independent* masks would both select. View 1 …
+        p_m * p_c,
+        # Shares multiply here: p_c of the *free* words. Which share of all …
+        p_c - p_m,
+        # That is what the two views hide together. Asked: view 1 alone.
+        p_m + p_c * (1 - p_m),
+        # That is the share of free words, view 1's rate at p_c = 1. Of …
+        1 - p_m,
+        # That is the share that *no* view hides. Asked: what view 1 …
+        (1 - p_m) * (1 - p_c),
+    ]
+    return p_c * (1 - p_m), mistakes

@@ -17,7 +17,6 @@ COPYING = 1.5 * draw(8, seed=1)
 
 @table(
     "06.labels",
-    "A sample that is the original again is original, though it was masked.",
     cases=[
         (
             torch.tensor([[11, 12, 30, 14, 31, 16]]),
@@ -25,7 +24,6 @@ COPYING = 1.5 * draw(8, seed=1)
             torch.tensor([[False, True, True, False, True, False]]),  # position 1 was sampled right
         )
     ],
-    shape="One label for each token, [B, T] = [1, 6]; yours has shape {shape}.",
 )
 def labels(corrupted, original, selected):
     """The labels y [B, T] of p_copy, from X^MLM, X^orig and the masked positions."""
@@ -37,22 +35,22 @@ def labels(corrupted, original, selected):
             1,
         }
 
-    mistakes = {
-        "That is 'was not masked'. Where the sample *is* the original, y = 1 too (eq. 2).": ~selected,
-        "That is 'was masked'. y asks whether the token that stands there is the original.": selected,
-        "The polarity: y = 1 for *original, copy it* (ELECTRA's code: 1 = replaced).": ~right,
-        "L_copy runs over *all* tokens, also those that no mask touched.": selected & right,
-        "A label is True or False, or 1 or 0; yours are {value}.": no_labels,
-    }
-    return right, mistakes, "Compare what the main model reads with the original, token by token."
+    mistakes = [
+        # That is 'was not masked'. Where the sample *is* the original, y = …
+        ~selected,
+        # That is 'was masked'. y asks whether the token that stands there …
+        selected,
+        # The polarity: y = 1 for *original, copy it* (ELECTRA's code: 1 = …
+        ~right,
+        # L_copy runs over *all* tokens, also those that no mask touched.
+        selected & right,
+        # A label is True or False, or 1 or 0; yours are {value}.
+        no_labels,
+    ]
+    return right, mistakes
 
 
-@table(
-    "06.p_lm",
-    "Copying and correcting share one unit of probability, so each row sums to one.",
-    cases=[(SCORES, COPYING, CORRUPTED)],
-    shape="A probability for every word, [N, V] = [8, 5]; yours has shape {shape}.",
-)
+@table("06.p_lm", cases=[(SCORES, COPYING, CORRUPTED)])
 def p_lm(logits, copying, corrupted):
     """p_LM [N, V] from word scores [N, V], w^T h [N] and the ids of X^MLM [N]."""
     p1 = copying.sigmoid()[:, None]  # [N, 1]
@@ -62,75 +60,62 @@ def p_lm(logits, copying, corrupted):
     def sums_to_another(value):
         return shape_of(value) == [8, 5] and (value.sum(1) - 1).abs().max() > 1e-4
 
-    mistakes = {
-        "That is the softmax alone. Where is copying?": q,
-        "The rows sum to more than one: correcting happens with probability p_copy(0) only.": p1
-        * here
-        + q,
-        "The indicator is missing: p_copy(1) goes to the *one* word that stands there.": p1
-        + (1 - p1) * q,
-        "The polarity: p_copy(1) = sigmoid(w·h) is for copying.": (1 - p1) * here + p1 * q,
-        "Those are scores; eq. p_LM has their softmax over the vocabulary.": p1 * here
-        + (1 - p1) * logits,
-        "Only the second term; add p_copy(1) at the word that stands there.": (1 - p1) * q,
-        "Not all rows sum to 1. Copying and correcting share one unit: who gets which part of it?": sums_to_another,
-    }
-    otherwise = (
-        "Each row sums to 1, as it should. Is each position's p_copy the sigmoid of its own score?"
-    )
-    return p1 * here + (1 - p1) * q, mistakes, otherwise
+    mistakes = [
+        # That is the softmax alone. Where is copying?
+        q,
+        # The rows sum to more than one: correcting happens with probability …
+        p1 * here + q,
+        # The indicator is missing: p_copy(1) goes to the *one* word that …
+        p1 + (1 - p1) * q,
+        # The polarity: p_copy(1) = sigmoid(w·h) is for copying.
+        (1 - p1) * here + p1 * q,
+        # Those are scores; eq. p_LM has their softmax over the vocabulary.
+        p1 * here + (1 - p1) * logits,
+        # Only the second term; add p_copy(1) at the word that stands there.
+        (1 - p1) * q,
+        # Not all rows sum to 1. Copying and correcting share one unit: who …
+        sums_to_another,
+    ]
+    return p1 * here + (1 - p1) * q, mistakes
 
 
-@table(
-    "06.corrective_lm",
-    "Value and gradient: the language model cannot move w_copy.",
-    cases=[(SCORES, COPYING, CORRUPTED, ORIGINAL)],
-    shape="Return one number, the mean over positions; yours has shape {shape}.",
-    leaves="logits copying",
-    detached="Detach only the copy scores (sg in the paper).",
-)
+@table("06.corrective_lm", cases=[(SCORES, COPYING, CORRUPTED, ORIGINAL)], leaves="logits copying")
 def corrective_lm(logits, copying, corrupted, original):
     """L_LM, mean over the M positions, with p_copy under stop-gradient."""
     right = ck.losses.corrective_lm(logits, copying, corrupted, original)
     same = corrupted == original
     p1 = copying.sigmoid()
     q = logits.softmax(-1).gather(1, original[:, None])[:, 0]  # [N, V] → [N]
-    mistakes = {
-        "That is plain cross-entropy, table 3's 'CLM w/o. Copy'. Add the copy mechanism.": -q.log().mean(),
-        "That is the released code's loss. The paper has the log *of* the mixture.": -(
-            (1 - p1) * q.log()
-        ).mean(),
-        "The indicator is missing: copying helps only where the input is right.": -(
-            p1 + (1 - p1) * q
-        )
-        .log()
-        .mean(),
-        "p_copy(0) is missing before the softmax.": -(same * p1 + q).log().mean(),
-        "The polarity: p_copy(1) = sigmoid(w·h) is for copying.": -(same * (1 - p1) + p1 * q)
-        .log()
-        .mean(),
-        "The sign: a loss is *minus* the log.": -right,
-        "A mean over positions here, not a sum.": right * len(logits),
-    }
-    return (
-        right,
-        mistakes,
-        "Take p_LM at the original word of each row, then minus the mean of its logarithm.",
-    )
+    mistakes = [
+        # That is plain cross-entropy, table 3's 'CLM w/o. Copy'. Add the …
+        -q.log().mean(),
+        # That is the released code's loss. The paper has the log *of* the …
+        -((1 - p1) * q.log()).mean(),
+        # The indicator is missing: copying helps only where the input is …
+        -(p1 + (1 - p1) * q).log().mean(),
+        # p_copy(0) is missing before the softmax.
+        -(same * p1 + q).log().mean(),
+        # The polarity: p_copy(1) = sigmoid(w·h) is for copying.
+        -(same * (1 - p1) + p1 * q).log().mean(),
+        # The sign: a loss is *minus* the log.
+        -right,
+        # A mean over positions here, not a sum.
+        right * len(logits),
+    ]
+    return right, mistakes
 
 
-@table(
-    "06.negatives",
-    "Both views of every other text: the loss starts near log(2N − 1).",
-    cases=[(4,), (64,)],
-)
+@table("06.negatives", cases=[(4,), (64,)])
 def negatives(N):
     """How many negatives an anchor has in eq. 3, for N texts."""
-    mistakes = {
-        "N − 1 counts one view only. B holds the corrupted *and* the cropped sequences.": N - 1,
-        "2N − 1 are the terms of the denominator; one of them is the positive.": 2 * N - 1,
-        "2N is all of B. Take away the anchor itself and its partner.": 2 * N,
-        "N is the number of texts; each gives two sequences.": N,
-    }
-    otherwise = f"For N = {N} texts you say {{value}}: B \\ {{(X, X⁺)}} has how many members?"
-    return 2 * N - 2, mistakes, otherwise
+    mistakes = [
+        # N − 1 counts one view only. B holds the corrupted *and* the …
+        N - 1,
+        # 2N − 1 are the terms of the denominator; one of them is the …
+        2 * N - 1,
+        # 2N is all of B. Take away the anchor itself and its partner.
+        2 * N,
+        # N is the number of texts; each gives two sequences.
+        N,
+    ]
+    return 2 * N - 2, mistakes

@@ -39,13 +39,7 @@ def _by_sorting(answer):
     return None
 
 
-@table(
-    "09.auc",
-    "Every similar pair against every random pair; only the order counts.",
-    cases=[([0.9, 0.2, 0.5, 0.4, 0.25, 0.05], [0.5, 0.3, 0.1])],
-    shape="Return one number, a share of comparisons; yours has shape {shape}.",
-    then=_by_sorting,
-)
+@table("09.auc", cases=[([0.9, 0.2, 0.5, 0.4, 0.25, 0.05], [0.5, 0.3, 0.1])], then=_by_sorting)
 def auc(similar, random):
     """The share of comparisons that a similar pair wins, a tie as half; by ranks, not by all comparisons."""
     n = len(similar)
@@ -53,35 +47,30 @@ def auc(similar, random):
     more = sum(s > r for s in similar for r in random)
     ties = sum(s == r for s in similar for r in random)
     right = (more + ties / 2) / (n * m)
-    mistakes = {
-        "A tie counts half; yours counts for nothing.": more / (n * m),
-        "A tie counts half; yours counts as won.": (more + ties) / (n * m),
-        "The other way round: a *similar* pair wins when its cosine is the higher one.": 1 - right,
-        "That is the number of comparisons won; divide by how many there are.": right * n * m,
-        "Divide by all comparisons, len(similar) * len(random).": right * m,
-        "zip compares each similar pair with one random pair; AUC compares it with all.": (
-            mean(s > r for s, r in zip(similar, random, strict=False))
-        ),
-        "That compares the means; AUC compares pair with pair.": float(
-            mean(similar) > mean(random)
-        ),
-        "Among these ranks are the wins of similar pairs over *similar* pairs. How many are there?": right
-        + (n + 1) / 2 / m,
-        "Each rank is off by one: does the lowest of all have rank 1, and does a pair win against itself?": [
-            right - 1 / m,
-            right + 1 / m,
-        ],
-    }
-    otherwise = "The lowest of all has rank 1. How many random pairs lie below a similar one, if its rank is known?"
-    return right, mistakes, otherwise
+    mistakes = [
+        # A tie counts half; yours counts for nothing.
+        more / (n * m),
+        # A tie counts half; yours counts as won.
+        (more + ties) / (n * m),
+        # The other way round: a *similar* pair wins when its cosine is the …
+        1 - right,
+        # That is the number of comparisons won; divide by how many there …
+        right * n * m,
+        # Divide by all comparisons, len(similar) * len(random).
+        right * m,
+        # zip compares each similar pair with one random pair; AUC compares …
+        mean(s > r for s, r in zip(similar, random, strict=False)),
+        # That compares the means; AUC compares pair with pair.
+        float(mean(similar) > mean(random)),
+        # Among these ranks are the wins of similar pairs over *similar* …
+        right + (n + 1) / 2 / m,
+        # Each rank is off by one: does the lowest of all have rank 1, and …
+        [right - 1 / m, right + 1 / m],
+    ]
+    return right, mistakes
 
 
-@table(
-    "09.needed",
-    "Anything smaller may well be the luck of the seeds.",
-    cases=[([0.61, 0.65, 0.60, 0.68], [0.70, 0.72, 0.71, 0.66])],
-    shape="Return one number, a difference of means; yours has shape {shape}.",
-)
+@table("09.needed", cases=[([0.61, 0.65, 0.60, 0.68], [0.70, 0.72, 0.71, 0.66])])
 def needed(a, b):
     """t · s · sqrt(2/n) with the pooled standard deviation s."""
     from scipy.stats import t
@@ -94,40 +83,36 @@ def needed(a, b):
         return t.ppf(level, freedom) * s * sqrt(2 / n)
 
     right = form(2 * n - 2)
-    mistakes = {
-        "5 % in both directions together leaves 2.5 % at each end.": form(2 * n - 2, level=0.95),
-        "Both lists tell something about s: 2(n - 1) degrees of freedom.": form(n - 1),
-        "Each list spends one degree of freedom on its mean: 2(n - 1).": [
-            form(2 * n),
-            form(2 * n - 1),
-        ],
-        "Two means are uncertain, not one: sqrt(2/n).": right / sqrt(2),
-        "s is the spread of single seeds; means of n spread less: times sqrt(2/n).": right
-        / sqrt(2 / n),
-        "Divide the variance by n - 1: the mean came from the same seeds.": right * sqrt(1 - 1 / n),
-        "Average the variances, then the root.": right / s * (stdev(a) + stdev(b)) / 2,
-        "That is the difference itself; how large must it be to be surprising?": abs(
-            mean(a) - mean(b)
-        ),
-        "1.96 belongs to very many seeds. With few, s is uncertain too: Student's t.": 1.96
-        * s
-        * sqrt(2 / n),
-        "That pairs the seeds. Here nothing joins seed 1 of one method to seed 1 of the other.": (
-            t.ppf(0.975, n - 1) * stdev(differences) / sqrt(n)
-        ),
-        "In one heap the spread also holds the methods' difference: take the variance of each list by itself.": (
-            right / s * stdev(a + b)
-        ),
-        "That is the lower end: a quantile below one half is negative.": -right,
-    }
-    otherwise = (
-        "How much do two means of n seeds differ by luck alone, and what multiple of it is exceeded "
-        "in 5 % of cases?"
-    )
-    return right, mistakes, otherwise
+    mistakes = [
+        # 5 % in both directions together leaves 2.5 % at each end.
+        form(2 * n - 2, level=0.95),
+        # Both lists tell something about s: 2(n - 1) degrees of freedom.
+        form(n - 1),
+        # Each list spends one degree of freedom on its mean: 2(n - 1).
+        [form(2 * n), form(2 * n - 1)],
+        # Two means are uncertain, not one: sqrt(2/n).
+        right / sqrt(2),
+        # s is the spread of single seeds; means of n spread less: times …
+        right / sqrt(2 / n),
+        # Divide the variance by n - 1: the mean came from the same seeds.
+        right * sqrt(1 - 1 / n),
+        # Average the variances, then the root.
+        right / s * (stdev(a) + stdev(b)) / 2,
+        # That is the difference itself; how large must it be to be …
+        abs(mean(a) - mean(b)),
+        # 1.96 belongs to very many seeds. With few, s is uncertain too: …
+        1.96 * s * sqrt(2 / n),
+        # That pairs the seeds. Here nothing joins seed 1 of one method to …
+        t.ppf(0.975, n - 1) * stdev(differences) / sqrt(n),
+        # In one heap the spread also holds the methods' difference: take …
+        right / s * stdev(a + b),
+        # That is the lower end: a quantile below one half is negative.
+        -right,
+    ]
+    return right, mistakes
 
 
-@exercise("09.shift", "Every cosine moves; none overtakes another.")
+@exercise("09.shift")
 def shift(answer):
     """Which measures change when one orthogonal vector is added to all."""
     if callable(answer):
@@ -144,37 +129,32 @@ def shift(answer):
     return None
 
 
-@table(
-    "09b.share",
-    "At a share of 0.12 that is 0.37 nats per token: a detector that pays more has found nothing.",
-    cases=[(0.12,), (0.3,), (0.7,)],
-)
+@table("09b.share", cases=[(0.12,), (0.3,), (0.7,)])
 def share(share):
     """The loss per token of a detector that knows the share of replaced tokens, and nothing else."""
     replaced = -log(share)
     original = -log(1 - share)
     right = share * replaced + (1 - share) * original
-    mistakes = {
-        "The minus is missing: log p is below 0, a loss is not.": -right,
-        "That is in bits. The table is in nats: the natural logarithm.": right / log(2),
-        "That is the loss at a *replaced* token. How many are there, and what do the others cost?": replaced,
-        "That is the loss at an *original* token. How many are there, and what do the others cost?": original,
-        "That is the part of the replaced tokens. The originals cost something, too.": share
-        * replaced,
-        "That is the part of the original tokens. The replaced ones cost something, too.": (
-            1 - share
-        )
-        * original,
-        "Each kind of token is there as often as its share says: weigh by it.": [
-            replaced + original,
-            (replaced + original) / 2,
-        ],
-        "Exchanged: at a replaced token the right answer is 'replaced'.": share * original
-        + (1 - share) * replaced,
-        "That is the loss of a detector that knows nothing, not even the share.": log(2),
-        "That is how often the better guess is wrong. The loss is minus the log of a probability.": (
-            min(share, 1 - share)
-        ),
-    }
-    case = f"At a share of {share} it gives {{value}}. At every token you say the same probability: which one?"
-    return right, mistakes, f"{case} What does that cost at a replaced token, and at another?"
+    mistakes = [
+        # The minus is missing: log p is below 0, a loss is not.
+        -right,
+        # That is in bits. The table is in nats: the natural logarithm.
+        right / log(2),
+        # That is the loss at a *replaced* token. How many are there, and …
+        replaced,
+        # That is the loss at an *original* token. How many are there, and …
+        original,
+        # That is the part of the replaced tokens. The originals cost …
+        share * replaced,
+        # That is the part of the original tokens. The replaced ones cost …
+        (1 - share) * original,
+        # Each kind of token is there as often as its share says: weigh by …
+        [replaced + original, (replaced + original) / 2],
+        # Exchanged: at a replaced token the right answer is 'replaced'.
+        share * original + (1 - share) * replaced,
+        # That is the loss of a detector that knows nothing, not even the …
+        log(2),
+        # That is how often the better guess is wrong. The loss is minus the …
+        min(share, 1 - share),
+    ]
+    return right, mistakes

@@ -10,36 +10,34 @@ from torch.overrides import TorchFunctionMode
 
 from contrast_kit.exercises._answer import ReturnedNone
 from contrast_kit.exercises._frame import exercise, table
+from contrast_kit.losses import cosine_matrix
 
 
-@table(
-    "11.negatives",
-    "Whatever is in the batch, wherever it was encoded; nothing from another batch.",
-    cases=[(64, 4, 2), (32, 2, 4)],
-)
+@table("11.negatives", cases=[(64, 4, 2), (32, 2, 4)])
 def negatives(batch, accumulate, processes):
     """InfoNCE's negatives for a batch, accumulated batches, and processes that gather."""
     accumulated = batch * accumulate
-    mistakes = {
-        "One of the candidates is the positive.": batch,
-        "Accumulated batches never meet: each contrast sees its own batch only.": accumulated - 1,
-        "Accumulated batches never meet, and one of the candidates is the positive.": accumulated,
-        "The processes gather their vectors: an anchor meets those of the others, too.": batch
-        // processes
-        - 1,
-        "The processes share the batch; it does not grow with them.": batch * processes - 1,
-        "Accumulated batches never meet, and the processes share one batch.": accumulated
-        * processes
-        - 1,
-        "Accumulated batches never meet; processes that share one do, as they gather.": accumulated
-        // processes
-        - 1,
-        "That is the symmetric form (NT-Xent). InfoNCE has the candidates of one view only.": 2
-        * (batch - 1),
-        "Those are NT-Xent's candidates, of both views and with the positive.": 2 * batch - 1,
-    }
-    case = f"For batches of {batch}, {accumulate} accumulated, on {processes} processes you say {{value}}."
-    return batch - 1, mistakes, f"{case} Which texts stand in one row of the cosine matrix?"
+    mistakes = [
+        # One of the candidates is the positive.
+        batch,
+        # Accumulated batches never meet: each contrast sees its own batch …
+        accumulated - 1,
+        # Accumulated batches never meet, and one of the candidates is the …
+        accumulated,
+        # The processes gather their vectors: an anchor meets those of the …
+        batch // processes - 1,
+        # The processes share the batch; it does not grow with them.
+        batch * processes - 1,
+        # Accumulated batches never meet, and the processes share one batch.
+        accumulated * processes - 1,
+        # Accumulated batches never meet; processes that share one do, as …
+        accumulated // processes - 1,
+        # That is the symmetric form (NT-Xent). InfoNCE has the candidates …
+        2 * (batch - 1),
+        # Those are NT-Xent's candidates, of both views and with the …
+        2 * batch - 1,
+    ]
+    return batch - 1, mistakes
 
 
 class _Graph:
@@ -58,35 +56,36 @@ class _Watched(nn.Module):
         self.most_alive = 0
         self.alive: WeakKeyDictionary[_Graph, int] = WeakKeyDictionary()
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x):
         if not torch.is_grad_enabled():
             return self.net(x)
-        graph = (
-            _Graph()
-        )  # what is kept for the backward pass holds it, and lets it go when that is done
-        with torch.autograd.graph.saved_tensors_hooks(
+        # what is kept for the backward pass holds the graph, and lets it go when that is done
+        graph = _Graph()
+        hooks = torch.autograd.graph.saved_tensors_hooks(
             lambda kept: (graph, kept.detach()), lambda pair: pair[1]
-        ):
+        )
+        with hooks:
             v = self.net(x)
         self.alive[graph] = len(x)
         self.longest_call = max(self.longest_call, len(x))
         self.most_alive = max(self.most_alive, sum(self.alive.values()))
         return v
 
-    def gradient(self) -> Tensor | None:
+    def gradient(self):
         """All gradients in one vector; None where one has not arrived."""
-        if any(p.grad is None for p in self.parameters()):
-            return None
-        return torch.cat([p.grad.flatten() for p in self.parameters()])
+        gradients = [p.grad for p in self.parameters() if p.grad is not None]
+        if len(gradients) == 4:
+            return torch.cat([gradient.flatten() for gradient in gradients])
+        return None
 
 
-def _contrast(v: Tensor) -> Tensor:
+def _contrast(v):
     """A loss in which every row meets every other one."""
-    cosines = nn.functional.normalize(v, dim=1) @ nn.functional.normalize(v.flip(1), dim=1).T
-    return nn.functional.cross_entropy(cosines / 0.3, torch.arange(len(v)))
+    scores = cosine_matrix(v, v.flip(1)) / 0.3
+    return nn.functional.cross_entropy(scores, torch.arange(len(v)))
 
 
-@exercise("11.cached", "The same gradient; the encoder never held the graph of more than a chunk.")
+@exercise("11.cached")
 def cached(answer):
     """Cached gradients by hand."""
     x = torch.randn(7, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
@@ -104,15 +103,11 @@ def cached(answer):
     if gradient is None:
         return "No gradient has reached the encoder's parameters: chunk by chunk, encode(chunk).backward(…)."
     if encode.longest_call > size:
-        return (
-            f"The encoder had a graph of {encode.longest_call} rows: make the vectors of step 1 "
-            "under torch.no_grad()."
-        )
+        rows = f"The encoder had a graph of {encode.longest_call} rows"
+        return f"{rows}: make the vectors of step 1 under torch.no_grad()."
     if encode.most_alive > size:
-        return (
-            f"You encode {size} rows at a time, but the graphs of {encode.most_alive} rows were kept at once. Which "
-            "pass needs no graph? And when does each chunk go backward?"
-        )
+        kept = f"You encode {size} rows at a time, but the graphs of {encode.most_alive} rows were kept at once."
+        return f"{kept} Which pass needs no graph? And when does each chunk go backward?"
     if torch.allclose(gradient, right):
         return None
     if torch.allclose(gradient, each.gradient()):
@@ -125,23 +120,18 @@ def cached(answer):
     return "Does each chunk get its own rows of the vectors' .grad? Are all chunks there?"
 
 
-@table(
-    "11.smallest_tau",
-    "For float16 that is 0.09, for bfloat16 and float32 about 0.011.",
-    cases=[(65504.0,), (3.4028e38,)],
-)
+@table("11.smallest_tau", cases=[(65504.0,), (3.4028e38,)])
 def smallest_tau(largest):
     """Where e^(1/τ) reaches the largest number of a format."""
-    mistakes = {
-        "That is the largest exponent, 1/τ. And τ?": math.log(largest),
-        "The exponential is that of e: take the natural logarithm.": [
-            1 / math.log10(largest),
-            1 / math.log2(largest),
-        ],
-        "The exponential stands between: e^(1/τ) = largest.": 1 / largest,
-    }
-    case = f"For a largest number of {largest:.5g} it gives {{value}}. The largest cosine is 1:"
-    return 1 / math.log(largest), mistakes, f"{case} solve e^(1/τ) = largest for τ."
+    mistakes = [
+        # That is the largest exponent, 1/τ. And τ?
+        math.log(largest),
+        # The exponential is that of e: take the natural logarithm.
+        [1 / math.log10(largest), 1 / math.log2(largest)],
+        # The exponential stands between: e^(1/τ) = largest.
+        1 / largest,
+    ]
+    return 1 / math.log(largest), mistakes
 
 
 class _Widest(TorchFunctionMode):
@@ -181,18 +171,8 @@ PIECES = [torch.tensor([0.1, -0.4]), torch.tensor([1.2, 0.3, -2.0]), torch.tenso
 
 @table(
     "11.in_pieces",
-    "No exponent was above 0, and no tensor longer than the longest piece.",
     cases=[(PIECES,)],
-    shape="Return one number, the logarithm of one sum; yours has shape {shape}.",
-    further={
-        "Right for small scores, but for larger ones it gives {value}. e^480 is infinite: subtract the largest score "
-        "so far first, and rescale the old sum when a larger maximum comes.": (
-            [400 * piece for piece in PIECES],
-        ),
-        "Right, but not for scores near -800, where e^s is 0: what is the largest score before the first piece?": (
-            [piece - 800 for piece in PIECES],
-        ),
-    },
+    further=[([400 * piece for piece in PIECES],), ([piece - 800 for piece in PIECES],)],
     then=_piece_by_piece,
 )
 def in_pieces(pieces):
@@ -200,18 +180,20 @@ def in_pieces(pieces):
     scores = torch.cat(pieces)
     right = scores.logsumexp(0)
     of_each = torch.stack([piece.logsumexp(0) for piece in pieces])
-    mistakes = {
-        "Logarithms of sums do not add up: add the sums.": of_each.sum(),
-        "The logarithm of the sum is asked for.": right.exp(),
-        "Not a mean over pieces: one sum over all.": of_each.mean(),
-        "A larger maximum came: multiply the old sum, which is relative to the old one.": _running(
-            pieces, 0
-        ),
-        "A larger maximum came, and the old sum grew: relative to a larger number it is *smaller*.": (
-            _running(pieces, 1)
-        ),
-        "The sum is relative to the largest score: add that at the end.": right - scores.max(),
-        "That is the largest score alone.": scores.max(),
-    }
-    otherwise = "Take two pieces of one score each: what do you keep after the first, and what after the second?"
-    return right, mistakes, otherwise
+    mistakes = [
+        # Logarithms of sums do not add up: add the sums.
+        of_each.sum(),
+        # The logarithm of the sum is asked for.
+        right.exp(),
+        # Not a mean over pieces: one sum over all.
+        of_each.mean(),
+        # A larger maximum came: multiply the old sum, which is relative to …
+        _running(pieces, 0),
+        # A larger maximum came, and the old sum grew: relative to a larger …
+        _running(pieces, 1),
+        # The sum is relative to the largest score: add that at the end.
+        right - scores.max(),
+        # That is the largest score alone.
+        scores.max(),
+    ]
+    return right, mistakes

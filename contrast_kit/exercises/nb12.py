@@ -8,56 +8,52 @@ from torch.nn.functional import cosine_similarity
 from contrast_kit.exercises._frame import table
 
 
-@table(
-    "12.second_rate",
-    "At p_m = 0.15 and half of the tokens that is 0.588. Set the slider, and count.",
-    cases=[(0.2, 0.4), (0.15, 0.5), (0.3, 0.2)],
-)
+@table("12.second_rate", cases=[(0.2, 0.4), (0.15, 0.5), (0.3, 0.2)])
 def second_rate(p_m, share):
     """p_c, for view 1 to select a share of *all* tokens."""
     right = share / (1 - p_m)
-    mistakes = {
-        "p_c is drawn among the tokens that view 0 left free, and these are fewer than all.": share,
-        "That share of all is what view 1 selects *at* p_c = share. Turn it round.": share
-        * (1 - p_m),
-        "View 1 draws among the tokens that view 0 did *not* select: 1 − p_m of them.": share / p_m,
-        "Shares of different wholes do not subtract.": share - p_m,
-        "Shares of different wholes do not add.": share + p_m,
-        "That is the share of the free tokens that view 1 leaves alone.": 1 - right,
-    }
-    case = f"At p_m = {p_m} and share = {share} it gives {{value}}."
-    return right, mistakes, f"{case} Which share of all is selected at p_c? Solve for p_c."
+    mistakes = [
+        # p_c is drawn among the tokens that view 0 left free, and these are …
+        share,
+        # That share of all is what view 1 selects *at* p_c = share. Turn it …
+        share * (1 - p_m),
+        # View 1 draws among the tokens that view 0 did *not* select: 1 − …
+        share / p_m,
+        # Shares of different wholes do not subtract.
+        share - p_m,
+        # Shares of different wholes do not add.
+        share + p_m,
+        # That is the share of the free tokens that view 1 leaves alone.
+        1 - right,
+    ]
+    return right, mistakes
 
 
 @table(
     "12.effective",
-    "One hard negative among thousands makes it 1; if none is harder, it is all of them.",
     cases=[(torch.tensor([0.5, 0.25, 0.125, 0.125]).double(),)],
-    shape="Return one number, the number of effective negatives; yours has shape {shape}.",
-    further={
-        "Right here, but a weight of 0 gives 0 · log 0 = NaN: leave it out (or clamp it).": (
-            torch.tensor([1.0, 0.0, 0.0]).double(),
-        ),
-    },
+    further=[(torch.tensor([1.0, 0.0, 0.0]).double(),)],
 )
 def effective(p):
     """e to the entropy of the negatives' weights."""
     entropy = torch.special.entr(p).sum()
-    mistakes = {
-        "That is the entropy, in nats. How many *equal* weights have this entropy?": entropy,
-        "The entropy has a minus before the sum: logarithms of weights are negative.": [
-            -entropy,
-            (-entropy).exp(),
-        ],
-        "That is the entropy, in bits. How many *equal* weights have this entropy?": entropy
-        / log(2),
-        "Bits go with 2 to the power, nats with e.": (entropy / log(2)).exp(),
-        "1 / Σp² is another count of this kind; the panel takes e to the entropy.": 1
-        / p.square().sum(),
-        "That looks at the hardest negative alone.": 1 / p.max(),
-        "That many there are; how many *equal* ones would push as spread out as these?": len(p),
-    }
-    return entropy.exp(), mistakes, "Σ −p log p over the weights, then e to that."
+    mistakes = [
+        # That is the entropy, in nats. How many *equal* weights have this …
+        entropy,
+        # The entropy has a minus before the sum: logarithms of weights are …
+        [-entropy, (-entropy).exp()],
+        # That is the entropy, in bits. How many *equal* weights have this …
+        entropy / log(2),
+        # Bits go with 2 to the power, nats with e.
+        (entropy / log(2)).exp(),
+        # 1 / Σp² is another count of this kind; the panel takes e to the …
+        1 / p.square().sum(),
+        # That looks at the hardest negative alone.
+        1 / p.max(),
+        # That many there are; how many *equal* ones would push as spread …
+        len(p),
+    ]
+    return entropy.exp(), mistakes
 
 
 VECTORS = torch.tensor([[1.0, 0.0], [9.0, 9.0], [0.0, 2.0], [0.3, 0.1], [-5.0, -1.0], [0.9, -0.1]])
@@ -65,32 +61,27 @@ VECTORS = torch.tensor([[1.0, 0.0], [9.0, 9.0], [0.0, 2.0], [0.3, 0.1], [-5.0, -
 
 @table(
     "12.search",
-    "That is all a search engine of sentences does; the rest is how to do it fast.",
     cases=[(torch.tensor([2.0, 0.5]), VECTORS, 3), (torch.tensor([-1.0, 0.3]), VECTORS, 2)],
-    shape="Return the numbers of k rows: [3] for k = 3, [2] for k = 2; yours has shape {shape}.",
 )
 def search(query, vectors, k):
     """The rows of the k vectors with the highest cosines to a query, the best first."""
     cosines = cosine_similarity(vectors, query[None])
     distances = (vectors - query).norm(dim=1)
     best = cosines.topk(k)
-    mistakes = {
-        "`topk` gives values and indices: return the indices.": lambda value: isinstance(
-            value, tuple
-        ),
-        "Long vectors win in your search: divide by the lengths first.": (vectors @ query)
-        .topk(k)
-        .indices,
-        "These are the nearest by distance, which sees lengths, too.": distances.topk(
-            k, largest=False
-        ).indices,
-        "These are the farthest: the highest cosines are asked for.": cosines.topk(
-            k, largest=False
-        ).indices,
-        "The right ones in the wrong order: the best first.": best.indices.flip(0),
-        "A cosine of -1 is the opposite, not a match: keep the sign.": cosines.abs()
-        .topk(k)
-        .indices,
-        "These are the cosines; the numbers of the rows are asked for.": best.values,
-    }
-    return best.indices, mistakes, "The cosine of the query with every row; topk; its indices."
+    mistakes = [
+        # `topk` gives values and indices: return the indices.
+        lambda value: isinstance(value, tuple),
+        # Long vectors win in your search: divide by the lengths first.
+        (vectors @ query).topk(k).indices,
+        # These are the nearest by distance, which sees lengths, too.
+        distances.topk(k, largest=False).indices,
+        # These are the farthest: the highest cosines are asked for.
+        cosines.topk(k, largest=False).indices,
+        # The right ones in the wrong order: the best first.
+        best.indices.flip(0),
+        # A cosine of -1 is the opposite, not a match: keep the sign.
+        cosines.abs().topk(k).indices,
+        # These are the cosines; the numbers of the rows are asked for.
+        best.values,
+    ]
+    return best.indices, mistakes

@@ -10,36 +10,27 @@ from contrast_kit.exercises._frame import table
 from contrast_kit.exercises._table import draw
 
 
-@table(
-    "13.vqa_accuracy",
-    "One person does not make an answer right, and three do not quite make it certain.",
-    cases=[(n,) for n in range(11)],
-)
+@table("13.vqa_accuracy", cases=[(n,) for n in range(11)])
 def vqa_accuracy(n):
     """The mean over the ten leave-one-out subsets of min(n / 3, 1)."""
     right = (n * min((n - 1) / 3, 1) + (10 - n) * min(n / 3, 1)) / 10
-    mistakes = {
-        "That is min(n/3, 1) among all ten. Leave each person out in turn and average.": min(
-            n / 3, 1
-        ),
-        "Only n of the ten subsets lack one of the n; the others hold all n.": min(
-            max(n - 1, 0) / 3, 1
-        ),
-        "All or nothing: fewer than three count for something, too.": float(n >= 3),
-        "That is the majority. VQA's accuracy is soft: three others are enough.": float(n > 5),
-        "That is the share of the people; three others are enough for full marks.": n / 10,
-        "A mean over the ten subsets: divide by 10.": 10 * right,
-        "In each subset at most 1: the minimum is taken before the mean.": (
-            n * (n - 1) + (10 - n) * n
-        )
-        / 30,
-    }
-    case = f"For n = {n} it gives {{value}}."
-    return (
-        right,
-        mistakes,
-        f"{case} Leave out each of the ten: how many of the n are left, and how often?",
-    )
+    mistakes = [
+        # That is min(n/3, 1) among all ten. Leave each person out in turn …
+        min(n / 3, 1),
+        # Only n of the ten subsets lack one of the n; the others hold all …
+        min(max(n - 1, 0) / 3, 1),
+        # All or nothing: fewer than three count for something, too.
+        float(n >= 3),
+        # That is the majority. VQA's accuracy is soft: three others are …
+        float(n > 5),
+        # That is the share of the people; three others are enough for full …
+        n / 10,
+        # A mean over the ten subsets: divide by 10.
+        10 * right,
+        # In each subset at most 1: the minimum is taken before the mean.
+        (n * (n - 1) + (10 - n) * n) / 30,
+    ]
+    return right, mistakes
 
 
 # Rows 0 and 1 show one picture, but it is not said that the second text is true of row 0 as well. The text of picture 3
@@ -47,76 +38,60 @@ def vqa_accuracy(n):
 TRUE_OF = torch.tensor([[1, 1, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1], [0, 0, 0, 1]]).bool()
 
 
-@table(
-    "13.wrong_texts",
-    "On photographs true_of is not known, and some wrong pairs are right.",
-    cases=[(torch.tensor([7, 7, 3, 9]), TRUE_OF)],
-    shape="Return a tensor [B, B]: a row for each picture, a column for each text.",
-)
+@table("13.wrong_texts", cases=[(torch.tensor([7, 7, 3, 9]), TRUE_OF)])
 def wrong_texts(image_id, true_of):
     """Which text may be drawn as a wrong one for which picture."""
     other = image_id[:, None] != image_id[None, :]
     right = other & ~true_of.T
-    mistakes = {
-        "true_of has the texts in its rows; you need the pictures there: transpose it.": other
-        & ~true_of,
-        "The text of another picture may be true of this one as well: true_of says so.": other,
-        "Rows 0 and 1 show one picture: its other text is not wrong, though true_of does not know it.": ~true_of.T,
-        "Rows 0 and 1 show one picture: its other text is not wrong.": ~torch.eye(
-            4, dtype=torch.bool
-        ),
-        "That is the opposite: True where the text *may* be drawn as a wrong one.": [
-            ~right,
-            true_of.T,
-        ],
-    }
-    return right, mistakes, "Another picture's text, and not true of this picture."
+    mistakes = [
+        # true_of has the texts in its rows; you need the pictures there: …
+        other & ~true_of,
+        # The text of another picture may be true of this one as well: …
+        other,
+        # Rows 0 and 1 show one picture: its other text is not wrong, though …
+        ~true_of.T,
+        # Rows 0 and 1 show one picture: its other text is not wrong.
+        ~torch.eye(4, dtype=torch.bool),
+        # That is the opposite: True where the text *may* be drawn as a …
+        [~right, true_of.T],
+    ]
+    return right, mistakes
 
 
 @table(
     "13.soft_answers",
-    "And no answer stands in the denominator of another.",
     cases=[
         (draw(3, 4), torch.tensor([[1.0, 0.3, 0, 0], [0, 0.9, 0.6, 0], [0, 0, 0, 1.0]]).double())
     ],
-    shape="Return one number, the mean over questions; yours has shape {shape}.",
-    further={
-        "Right, but for logits of 1000 and -1000 it gives {value}, not 1300: σ is 1 or 0 there, and the log of that is "
-        "0 or -inf. Can you get log σ without σ? Try logsigmoid, or `binary_cross_entropy_with_logits`.": (
+    further=[
+        (
             torch.tensor([[1000.0, -1000.0]]).double(),
             torch.tensor([[0.3, 0.6]]).double(),  # 0.7 · 1000 + 0.6 · 1000
-        ),
-    },
+        )
+    ],
     leaves="logits",
 )
 def soft_answers(logits, scores):
     """The binary cross-entropy, summed over answers, a mean over questions."""
     right = ck.vision.soft_answers(logits, scores)
     answers = logits.shape[1]
-    mistakes = {
-        "A mean over answers too: it divides the gradient by A. Sum over the answers, mean over the questions.": (
-            right / answers
-        ),
-        "That is the sum over questions as well; divide by B.": right * len(logits),
-        "A softmax over one right answer; here each answer is its own yes or no.": (
-            cross_entropy(logits, scores.argmax(1))
-        ),
-        "A softmax makes answers compete; here each answer is its own yes or no.": cross_entropy(
-            logits, scores
-        ),
-        "The scores are targets between 0 and 1, not rounded up.": (
-            binary_cross_entropy_with_logits(logits, scores.ceil()) * answers
-        ),
-        "The sign: minus the log-probabilities.": -right,
-        "The second half is missing: (1 − s) log(1 − σ(z)), or every answer may as well be yes.": (
-            -(scores * logits.sigmoid().log()).sum(1).mean()
-        ),
-    }
-    return (
-        right,
-        mistakes,
-        "−Σ_a [s log σ(z) + (1 − s) log(1 − σ(z))], then the mean over questions.",
-    )
+    mistakes = [
+        # A mean over answers too: it divides the gradient by A. Sum over …
+        right / answers,
+        # That is the sum over questions as well; divide by B.
+        right * len(logits),
+        # A softmax over one right answer; here each answer is its own yes …
+        cross_entropy(logits, scores.argmax(1)),
+        # A softmax makes answers compete; here each answer is its own yes …
+        cross_entropy(logits, scores),
+        # The scores are targets between 0 and 1, not rounded up.
+        binary_cross_entropy_with_logits(logits, scores.ceil()) * answers,
+        # The sign: minus the log-probabilities.
+        -right,
+        # The second half is missing: (1 − s) log(1 − σ(z)), or every answer …
+        -(scores * logits.sigmoid().log()).sum(1).mean(),
+    ]
+    return right, mistakes
 
 
 YES = True
@@ -125,7 +100,6 @@ NO = False
 
 @table(
     "13.consistency",
-    "With four pairs, guessing is consistent on one sentence of sixteen.",
     cases=[
         ([YES, YES, NO, YES, YES, YES], ["a", "b", "a", "b", "c", "a"]),
         (
@@ -145,22 +119,22 @@ def consistency(right, sentences):
         return sum(map(of_group, pairs.values())) / n
 
     consistent = share(all)
-    mistakes = {
-        "That is the accuracy: the share of pairs. Group them by sentence first.": mean(right),
-        "That counts the pairs of consistent sentences; count sentences.": (
-            share(lambda group: all(group) * len(group)) * n / len(right)
-        ),
-        "That is how many sentences are right; divide by the number of sentences.": consistent * n,
-        "One right pair is not enough: all pairs of the sentence must be right.": share(any),
-        "That looks at the last pair of each sentence; all its pairs must be right.": share(
-            lambda group: group[-1]
-        ),
-        "That is the mean accuracy of a sentence; consistency is all or nothing.": share(mean),
-        "That takes off one for each wrong pair; a sentence with two wrong pairs is one wrong sentence.": (
-            1 - right.count(NO) / n
-        ),
-        "Divide by the number of different sentences, not of pairs.": consistent * n / len(right),
-    }
-    case = f"For right = {right} and sentences = {sentences} it gives {{value}}."
-    otherwise = f"{case} For each different sentence: are all its pairs right? Then the mean."
-    return consistent, mistakes, otherwise
+    mistakes = [
+        # That is the accuracy: the share of pairs. Group them by sentence …
+        mean(right),
+        # That counts the pairs of consistent sentences; count sentences.
+        share(lambda group: all(group) * len(group)) * n / len(right),
+        # That is how many sentences are right; divide by the number of …
+        consistent * n,
+        # One right pair is not enough: all pairs of the sentence must be …
+        share(any),
+        # That looks at the last pair of each sentence; all its pairs must …
+        share(lambda group: group[-1]),
+        # That is the mean accuracy of a sentence; consistency is all or …
+        share(mean),
+        # That takes off one for each wrong pair; a sentence with two wrong …
+        1 - right.count(NO) / n,
+        # Divide by the number of different sentences, not of pairs.
+        consistent * n / len(right),
+    ]
+    return consistent, mistakes
