@@ -19,6 +19,7 @@ ROOMS = {
     "contrast_kit.losses": "every equation as a pure function",
     "contrast_kit.objectives": "one paper, one file or folder",
     "contrast_kit.objectives.schedules": "temperatures and rates that move",
+    "contrast_kit.vision": "words and pictures",
     "contrast_kit.geometry": "what training did to the space, in numbers",
     "contrast_kit.plots": "the same in pictures",
     "contrast_kit.explore": "panels to touch",
@@ -57,7 +58,7 @@ def alias(room: str) -> str:
 
 @functools.cache
 def public(room: str) -> dict[str, Any]:
-    """The public names of a room and what they are, without modules."""
+    """The public names of a room and what they are, without modules; after a method the settings it has."""
     module = importlib.import_module(room)
     names = getattr(module, "__all__", None) or [
         name
@@ -65,6 +66,9 @@ def public(room: str) -> dict[str, Any]:
         if not name.startswith("_") and getattr(value, "__module__", "") == room
     ]
     found = {name: getattr(module, name) for name in names}
+    for name in list(found):
+        if "Config" in getattr(found[name], "__dict__", {}):
+            found[f"{name}.Config"] = found[name].Config
     return {name: value for name, value in found.items() if not inspect.ismodule(value)}
 
 

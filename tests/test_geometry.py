@@ -63,15 +63,13 @@ def test_random_pairs_are_all_distinct_pairs_in_order(block):
     assert cosines.max() < 1 - 1e-6
 
 
-@pytest.mark.parametrize("center", [False, True])
-def test_effective_rank_is_the_exponential_of_the_entropy(center):
+def test_effective_rank_is_the_exponential_of_the_entropy():
     x = vectors(12, 5)
     u = x / x.norm(dim=1, keepdim=True)
-    u = u - u.mean(dim=0) if center else u
     p = torch.linalg.eigvalsh(u.T @ u).sqrt()  # singular values another way
     p = (p / p.sum()).tolist()
     by_hand = math.exp(-sum(v * math.log(v) for v in p))
-    assert abs(g.effective_rank(x, center=center).item() - by_hand) < 1e-8
+    assert abs(g.effective_rank(x).item() - by_hand) < 1e-8
 
 
 # --- scale, precision, memory ---
@@ -168,13 +166,10 @@ def test_auc_is_the_probability_of_the_right_order():
     assert abs(g.separation(similar, random).item() - mann_whitney) < 1e-12
 
 
-def test_auc_does_not_see_a_stretched_scale_and_d_prime_is_cohens_d():
+def test_auc_does_not_see_a_stretched_scale():
     similar, random = vectors(50, 1).flatten() * 0.1 + 0.3, vectors(60, 1, seed=1).flatten() * 0.1
     squeezed = g.separation(0.9 + similar / 20, 0.9 + random / 20)
     torch.testing.assert_close(squeezed, g.separation(similar, random))
-    pooled = math.sqrt((similar.numpy().var(ddof=1) + random.numpy().var(ddof=1)) / 2)
-    by_hand = (similar.mean() - random.mean()).item() / pooled
-    assert abs(g.separation(similar, random, measure="d_prime").item() - by_hand) < 1e-10
 
 
 # --- noise against the distance between texts ---
@@ -220,8 +215,6 @@ def test_what_would_be_a_wrong_number_is_refused():
                 measure(x)
     with pytest.raises(ValueError, match="must have one shape"):
         g.alignment(torch.eye(3), torch.eye(3)[:1])  # torch would repeat the row
-    with pytest.raises(ValueError, match="same way"):
-        g.effective_rank(torch.ones(4, 3), center=True)
 
 
 def test_pairs_that_coincide_count_in_the_mean():

@@ -4,13 +4,11 @@ Letters: N vectors, D width, P pairs, R rows of a block, C columns.
 """
 
 import math
-from typing import Literal
 
 import torch
 from torch import Tensor
 
 from contrast_kit import checks
-from contrast_kit._util import choose
 from contrast_kit.losses.contrast import dot_products
 
 
@@ -42,13 +40,8 @@ def triplet_accuracy(anchor: Tensor, positive: Tensor, negative: Tensor) -> Tens
     >>> geometry.triplet_accuracy(a, positive=torch.tensor([[1.0, 0.1], [1.0, 0.5]]), negative=torch.ones(2, 2))
     tensor(0.5000)
     """
-    with_positive, with_negative = (
-        pair_cosines(anchor, positive),
-        pair_cosines(anchor, negative),
-    )  # [N, D] -> [N]
-    return (
-        (with_positive > with_negative).float() + (with_positive == with_negative).float() / 2
-    ).mean()
+    near, far = pair_cosines(anchor, positive), pair_cosines(anchor, negative)  # [N, D] -> [N]
+    return ((near > far).float() + (near == far).float() / 2).mean()
 
 
 def random_pair_cosines(
@@ -96,49 +89,29 @@ def random_pair_cosines(
     return torch.cat(rows)
 
 
-def separation(
-    similar: Tensor, random: Tensor, *, measure: Literal["auc", "d_prime"] = "auc"
-) -> Tensor:
-    """How well the cosine tells similar pairs from random pairs: one number for COCO-LM figures 1 and 5.
+def separation(similar: Tensor, random: Tensor) -> Tensor:
+    """How well the cosine tells similar pairs from random pairs: one number for COCO-LM figures 1 and 5, the AUC.
 
-    * `"auc"` (default): the probability that a similar pair has a higher cosine than a random pair, ties
-      counted half. 0.5 is no separation, 1 is complete. It depends on the *order* of cosines alone: a narrow
-      cone (all cosines near 0.9) and a wide space are judged alike, and no stretching of the scale helps.
-      The plain difference of means would reward a space only for being wide.
-    * `"d_prime"`: (mean similar − mean random) / √((var similar + var random)/2), the gap in standard
-      deviations. It goes on growing where the AUC is already 1, but assumes two bell-shaped distributions.
+    The probability that a similar pair has a higher cosine than a random pair, ties counted half: 0.5 is no separation,
+    1 is complete. It depends on the *order* of cosines alone: a narrow cone (all cosines near 0.9) and a wide space
+    are judged alike, and no stretching of the scale helps. The plain difference of means would reward a space only for
+    being wide.
 
     `similar` [P], `random` [Q] cosines, from `pair_cosines` and `random_pair_cosines` -> a number (0-d
-    tensor). Neither number says why pairs are close: a random encoder scores high on pairs that share words,
-    so always compare with one.
+    tensor). It does not say why pairs are close: a random encoder scores high on pairs that share words, so always
+    compare with one.
 
     >>> import torch
     >>> from contrast_kit import geometry
     >>> geometry.separation(torch.tensor([0.9, 0.5]), torch.tensor([0.5, 0.1]))  # 3 wins, 1 tie of 4
     tensor(0.8750)
-    >>> geometry.separation(torch.tensor([0.9, 0.7]), torch.tensor([0.1, -0.1]), measure="d_prime")
-    tensor(5.6569)
     """
-    similar, random = (
-        checks.floats(similar, "similar"),
-        checks.floats(random, "random"),
-    )
+    similar, random = checks.floats(similar, "similar"), checks.floats(random, "random")
     checks.finite(similar.sum() + random.sum(), "The sum of cosines")
-    return choose(_MEASURES, measure, "measure")(similar, random)
-
-
-def _auc(similar, random):
     ordered = random.sort().values
     below = torch.searchsorted(ordered, similar, right=False)  # [P] random pairs strictly below
     not_above = torch.searchsorted(ordered, similar, right=True)  # [P] random pairs below or equal
     return ((below + not_above).double().mean() / (2 * len(ordered))).to(similar.dtype)
-
-
-def _d_prime(similar, random):
-    return (similar.mean() - random.mean()) / ((similar.var() + random.var()) / 2).sqrt()
-
-
-_MEASURES = {"auc": _auc, "d_prime": _d_prime}
 
 
 def unit(x: Tensor, name: str) -> Tensor:
@@ -170,20 +143,15 @@ def _sampled_cosines(x, n, groups, seed):
         raise ValueError(
             f"n must lie between 1 and the {available:,} random pairs there are, not {n}."
         )
-    generator = torch.Generator().manual_seed(
-        int(seed)
-    )  # on the CPU, so that every device draws the same pairs
+    # On the CPU, so that every device draws the same pairs.
+    generator = torch.Generator().manual_seed(int(seed))
     draw = _draw_by_rejecting
-    if (
-        2 * n > available or available < math.comb(len(x), 2) // 8
-    ):  # drawn blindly, few would be kept
+    if 2 * n > available or available < math.comb(len(x), 2) // 8:  # few would be kept
         draw = _draw_by_permuting
     i, j = draw(n, groups.cpu(), generator).to(x.device)  # [2, P]
     # In pieces: all the rows of a million pairs at once would need gigabytes.
-    pieces = [
-        (x[p] * x[q]).sum(dim=1) for p, q in zip(i.split(65_536), j.split(65_536), strict=True)
-    ]
-    return torch.cat(pieces).clamp(-1, 1)
+    pieces = zip(i.split(65_536), j.split(65_536), strict=True)
+    return torch.cat([(x[p] * x[q]).sum(dim=1) for p, q in pieces]).clamp(-1, 1)
 
 
 def _draw_by_permuting(n, groups, generator):

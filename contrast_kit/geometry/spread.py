@@ -89,16 +89,14 @@ def anisotropy(x: Tensor) -> Tensor:
     return (x.sum(dim=0).square().sum() - x.square().sum()) / (n * (n - 1))  # [N, D] -> [D] -> []
 
 
-def effective_rank(x: Tensor, *, center: bool = False) -> Tensor:
+def effective_rank(x: Tensor) -> Tensor:
     """How many directions the vectors really use: between 1 and min(N, D).
 
     Roy & Vetterli 2007: erank = exp(H(p)), H the entropy of p_i = σ_i / Σ_k σ_k and σ the singular values of
     the [N, D] matrix; here of its l2-normalised rows. As in the paper the rows are **not** centred: in a
-    narrow cone the mean direction then takes most of the weight and the rank is low. `center=True` takes
-    the mean away after normalising and asks how many directions the *differences* between texts use.
+    narrow cone the mean direction then takes most of the weight and the rank is low.
 
-    `x` [N, D] -> a number (0-d tensor). With `center`, raises a ValueError when all
-    vectors point the same way, because nothing is left to rank.
+    `x` [N, D] -> a number (0-d tensor).
 
     >>> import torch
     >>> from contrast_kit import geometry
@@ -107,14 +105,7 @@ def effective_rank(x: Tensor, *, center: bool = False) -> Tensor:
     >>> geometry.effective_rank(torch.tensor([[1.0, 1.0], [2.0, 2.0]])).round(decimals=4)
     tensor(1.)
     """
-    x = unit(x, "x")
-    if center:
-        x = x - x.mean(dim=0)
-    sigma = torch.linalg.svdvals(x)  # [N, D] -> [min(N, D)]
-    if sigma[0] <= 8 * torch.finfo(x.dtype).eps * math.sqrt(len(x)):
-        raise ValueError(
-            "All vectors point the same way, so no rank is left once their mean is taken away."
-        )
+    sigma = torch.linalg.svdvals(unit(x, "x"))  # [N, D] -> [min(N, D)]
     return torch.special.entr(sigma / sigma.sum()).sum().exp()
 
 
@@ -175,9 +166,8 @@ def class_cosines(x: Tensor, labels: Tensor) -> ClassCosines:
     ClassCosines(within=tensor(1.), between=tensor(-0.2000))
     """
     u = exact_unit(x)  # a float32 sum of a million vectors loses the width of a cone
-    label = checks.classes(labels, len(u), u.device, "labels").unique(return_inverse=True)[
-        1
-    ]  # [N], in 0 … C−1
+    labels = checks.classes(labels, len(u), u.device, "labels")
+    label = labels.unique(return_inverse=True)[1]  # [N], in 0 … C−1
     counts = torch.bincount(label)  # [C]
     sums = u.new_zeros(len(counts), u.shape[1]).index_add_(0, label, u)  # [N, D] -> [C, D]
     own = u.square().sum()  # the pairs (i, i), as they came out: N up to rounding
@@ -229,11 +219,9 @@ def distance_between(x: Tensor) -> Tensor:
     u = exact_unit(x)
     gap = 1 - anisotropy(u)
     # An error of eps in the entries of x leaves eps² in 1 − cosine.
-    given, computed = (
-        torch.finfo(torch.promote_types(x.dtype, torch.float32)).eps,
-        torch.finfo(u.dtype).eps,
-    )
-    if gap <= max((8 * given) ** 2, 8 * computed):
+    kinds = torch.promote_types(x.dtype, torch.float32), u.dtype
+    entries, computed = (torch.finfo(kind).eps for kind in kinds)
+    if gap <= max((8 * entries) ** 2, 8 * computed):
         raise ValueError(
             "All vectors point the same way, so there is no distance between them to measure in."
         )

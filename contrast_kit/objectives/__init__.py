@@ -1,40 +1,22 @@
-"""One paper, one file. An objective is views + local losses + one contrast over the whole batch (`base`)."""
+"""One paper, one file. An objective is views + local losses + one contrast over the whole batch (`base`).
+
+The settings of a method are its `Config`: `CMLM.Config(K=2)`.
+"""
 
 from contrast_kit.objectives.base import Encoded, ExampleInfo, Objective
-from contrast_kit.objectives.capt import CAPT, CAPTConfig, MemoryQueue
-from contrast_kit.objectives.cmlm import CMLM, CSSL, CMLMConfig, CSSLConfig
-from contrast_kit.objectives.coco_lm import COCOLM, COCOLMConfig
-from contrast_kit.objectives.electra import ELECTRA, AllTokenMLM, AllTokenMLMConfig, ELECTRAConfig
-from contrast_kit.objectives.mlm import MLM, MLMConfig
-from contrast_kit.objectives.prompt import Prompt, PromptConfig
-from contrast_kit.objectives.scl import SCL, FineTune, FineTuneConfig, SCLConfig
-from contrast_kit.objectives.simcse import SimCSE, SimCSEConfig
-from contrast_kit.objectives.span import Span, SpanConfig
+from contrast_kit.objectives.capt import CAPT, MemoryQueue
+from contrast_kit.objectives.cmlm import CMLM, CSSL
+from contrast_kit.objectives.coco_lm import COCOLM
+from contrast_kit.objectives.electra import ELECTRA, AllTokenMLM
+from contrast_kit.objectives.mlm import MLM
+from contrast_kit.objectives.prompt import Prompt
+from contrast_kit.objectives.scl import SCL, FineTune
+from contrast_kit.objectives.simcse import SimCSE
+from contrast_kit.objectives.span import Span
 
 __all__ = ["METHODS", "Encoded", "ExampleInfo", "MemoryQueue", "Objective"]
-__all__ += [
-    "CAPT",
-    "CMLM",
-    "COCOLM",
-    "CSSL",
-    "ELECTRA",
-    "MLM",
-    "SCL",
-    "AllTokenMLM",
-    "FineTune",
-    "Prompt",
-    "SimCSE",
-]
-__all__ += ["Span", "SpanConfig"]
-__all__ += [
-    "AllTokenMLMConfig",
-    "CAPTConfig",
-    "CMLMConfig",
-    "COCOLMConfig",
-    "CSSLConfig",
-    "ELECTRAConfig",
-]
-__all__ += ["FineTuneConfig", "MLMConfig", "PromptConfig", "SCLConfig", "SimCSEConfig"]
+__all__ += ["CAPT", "CMLM", "COCOLM", "CSSL", "ELECTRA", "MLM", "SCL"]
+__all__ += ["AllTokenMLM", "FineTune", "Prompt", "SimCSE", "Span"]
 
 METHODS: dict[str, type[Objective]] = {
     "mlm": MLM,

@@ -15,7 +15,7 @@ from contrast_kit.checks import Between, Count, Settings, Temperature, Weight, n
 from contrast_kit.encoder.encoder import View
 from contrast_kit.masking.noise import Noise, named
 from contrast_kit.objectives import schedules
-from contrast_kit.objectives.base import Objective, duplicates, mlm_count, mlm_sum, others
+from contrast_kit.objectives.base import Objective, mlm_count, mlm_sum, others
 
 UNKNOWN = -1
 """The id of a vector whose text is not known."""
@@ -99,9 +99,9 @@ class CAPT(Objective):
     def build(self):
         config, width = self.config, self.encoder.width
         self.noise = named(config.noise)
-        inner = config.inner or ffn_width(self.encoder)
+        inner = config.inner or self.encoder.model.config.intermediate_size
         self.aggregate = Aggregation(width, inner) if config.aggregation == "mlp" else nn.Identity()
-        self.queue = MemoryQueue(config.queue, width) if config.queue else None
+        self.queue = MemoryQueue(config.queue, width)
         self.set_progress(0, 1)
 
     def set_progress(self, step, total):
@@ -110,7 +110,7 @@ class CAPT(Objective):
             self.tau = schedules.inverted_triangle(step, total)
         else:
             self.tau = float(self.config.tau)
-        if step == 0 and self.queue is not None:
+        if step == 0:
             self.queue.row_ids.fill_(UNKNOWN)  # another run's numbers of texts are not this one's
 
     @property
@@ -124,18 +124,14 @@ class CAPT(Objective):
 
     def views(self, batch, generator=None):
         """x and x̂, which the config's noise has corrupted."""
-        return {
-            "clean": dict(batch),
-            "noisy": self.noise(batch, generator, self.encoder.vocabulary),
-        }
+        noisy = self.noise(batch, generator, self.encoder.vocabulary)
+        return {"clean": dict(batch), "noisy": noisy}
 
     def local_sums(self, name, hidden, view):
         """MLM of x̂, where the noise fell."""
-        return (
-            {"mlm": mlm_sum(self.encoder, hidden, view)}
-            if self._has_local_losses(name, view)
-            else {}
-        )
+        if not self._has_local_losses(name, view):
+            return {}
+        return {"mlm": mlm_sum(self.encoder, hidden, view)}
 
     def term_counts(self, name, view):
         return {"mlm": mlm_count(view)} if self._has_local_losses(name, view) else {}
@@ -151,22 +147,15 @@ class CAPT(Objective):
     def contrast(self, vectors, facts):
         """Eq. 2 to 4, both directions, with the queue, at the current τ, which is logged beside it."""
         clean, noisy = vectors["clean"]["s"], vectors["noisy"]["s"]  # [B, D] each
-        options: dict = {}
-        if self.queue is not None:
-            options["queue"] = self.queue.vectors  # [Q, D], of earlier steps only
+        options = dict(queue=self.queue.vectors, reduction=self.config.reduction)  # [Q, D]
         if self.config.ignore_duplicates:
-            options["ids"] = duplicates(facts, True)
-            options["queue_ids"] = None if self.queue is None else self.queue.ids
-        loss = losses.nt_xent(clean, noisy, self.tau, reduction=self.config.reduction, **options)
-        return {
-            "contrast": loss,
-            "tau": loss.new_full((), self.tau),
-        }  # tau has no weight: logged, not trained
+            options |= dict(ids=facts["text_id"], queue_ids=self.queue.ids)  # [B], [Q]
+        loss = losses.nt_xent(clean, noisy, self.tau, **options)
+        # tau has no weight: it is logged, not trained.
+        return {"contrast": loss, "tau": loss.new_full((), self.tau)}
 
     def after_step(self, vectors, facts):
         """Only now do this step's vectors enter the queue: s and ŝ of every process, with their texts' ids."""
-        if self.queue is None:
-            return
         both = torch.cat([vectors["clean"]["s"], vectors["noisy"]["s"]])  # [2B, D]
         ids = facts.get("text_id")  # [B]
         steps = self.queue.capacity // len(both)
@@ -190,12 +179,6 @@ class Aggregation(nn.Module):
 
     def forward(self, h):
         return self.w2(nn.functional.gelu(self.w1(h)))  # [B, D] -> [B, inner] -> [B, D]
-
-
-def ffn_width(encoder: nn.Module) -> int:
-    """The inner width of an encoder's feed-forward layers, or 4 D if it does not say."""
-    config = getattr(getattr(encoder, "model", None), "config", None)
-    return getattr(config, "intermediate_size", None) or 4 * encoder.width
 
 
 class MemoryQueue(nn.Module):
@@ -228,9 +211,7 @@ class MemoryQueue(nn.Module):
         self.register_buffer("rows", torch.zeros(capacity, width))  # [capacity, D], a ring
         self.register_buffer("row_ids", torch.full((capacity,), UNKNOWN))  # [capacity]
         self.register_buffer("pushed", torch.zeros((), dtype=torch.long))  # since the first step
-        self.count = (
-            0  # the same as a number: to read the buffer at each step would be to wait for a GPU
-        )
+        self.count = 0  # the same as a number: reading the buffer would be waiting for a GPU
         self.register_load_state_dict_post_hook(MemoryQueue._count_again)
 
     def _count_again(self, *_: object) -> None:
@@ -263,13 +244,13 @@ class MemoryQueue(nn.Module):
         are normalised here; if N is above the capacity, the last ones remain. `ids` [N], integers, are the texts they
         came from.
         """
+        if not self.capacity:
+            return
         rows = normalise(vectors.detach(), "vectors").to(self.rows)  # [N, D]
         if ids is None:
-            ids = torch.full((len(rows),), UNKNOWN, device=rows.device)
+            ids = torch.full((len(rows),), UNKNOWN)
         places = (self.count + torch.arange(len(rows), device=rows.device)) % self.capacity  # [N]
-        newest = slice(
-            -self.capacity, None
-        )  # of too many vectors only the last: no place is written twice
+        newest = slice(-self.capacity, None)  # of too many only the last: no place is written twice
         self.rows[places[newest]] = rows[newest]
         self.row_ids[places[newest]] = ids[newest].to(self.row_ids)
         self.count += len(rows)

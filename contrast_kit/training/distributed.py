@@ -7,8 +7,6 @@ batch, and weights of the contrast itself get their gradient from the first proc
 drawing the noise everywhere costs next to nothing, and the views do not depend on how many processes there are.
 """
 
-import hashlib
-import json
 import os
 from collections.abc import Callable, Iterable
 from datetime import timedelta
@@ -108,20 +106,18 @@ def gather(rows: Tensor, length: int) -> Tensor:
     return torch.cat(pieces)  # [B, …]
 
 
-def same_settings(settings: dict[str, Any], device: torch.device) -> None:
-    """Raise a ValueError on every process if one was started with other settings, or other data, than the first.
-
-    `settings` is in a form JSON takes; the processes exchange a digest of each of its entries.
-    """
-    texts = [json.dumps(value, sort_keys=True).encode() for value in settings.values()]
-    digests = [hashlib.sha256(text).digest()[:7] for text in texts]  # 56 bits: an int64
-    numbers = torch.tensor([[int.from_bytes(digest, "big") for digest in digests]], device=device)
-    everyone = gather(numbers, count())  # [1, S] → [processes, S]
-    for process, entry in (everyone != everyone[0]).nonzero().tolist():
-        raise ValueError(
-            f"Process {process} was started with another {list(settings)[entry]} than process 0: start all processes "
-            "with the same method, settings and data, in the same order."
-        )
+def same_settings(settings: dict[str, Any]) -> None:
+    """Raise a ValueError on every process if one was started with other settings, or other data, than the first."""
+    everyone = [settings] * count()
+    if count() > 1:
+        _collective(dist.all_gather_object, everyone, settings)
+    for process, theirs in enumerate(everyone):
+        for name, value in theirs.items():
+            if value != everyone[0][name]:
+                raise ValueError(
+                    f"Process {process} was started with another {name} than process 0: start all processes with the "
+                    "same method, settings and data, in the same order."
+                )
 
 
 def same_weights(module: nn.Module) -> None:

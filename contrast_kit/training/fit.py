@@ -95,7 +95,7 @@ class _Loop:
         self.optimizer = adamw(objective, training)
         data = {"examples": len(self.texts), "fingerprint": self.texts.fingerprint()}
         self.settings = checkpoint.settings(objective, training) | {"data": data}
-        distributed.same_settings(self.settings, self.device)
+        distributed.same_settings(self.settings)
         if min(map(len, self.batches.epoch(0))) < distributed.count():
             raise ValueError(
                 f"The smallest batch gives nothing to do to some of {distributed.count()} processes."

@@ -3,7 +3,7 @@
 The rooms below read texts alone; here are the noise, the losses, the encoder and the objectives that a picture adds.
 """
 
-from contrast_kit.vision.answers import Answer, AnswerConfig, TwoPictures, TwoPicturesConfig
+from contrast_kit.vision.answers import Answer, TwoPictures
 from contrast_kit.vision.encoder import CrossModalEncoder
 from contrast_kit.vision.losses import (
     masked_attributes,
@@ -13,9 +13,8 @@ from contrast_kit.vision.losses import (
     soft_answers,
 )
 from contrast_kit.vision.noise import MaskPair, MaskRegions, mismatched
-from contrast_kit.vision.pretraining import LXMERT, CAPTPairs, CAPTPairsConfig, LXMERTConfig
+from contrast_kit.vision.pretraining import LXMERT, CAPTPairs
 
 __all__ = ["LXMERT", "Answer", "CAPTPairs", "CrossModalEncoder", "TwoPictures"]
-__all__ += ["AnswerConfig", "CAPTPairsConfig", "LXMERTConfig", "TwoPicturesConfig"]
 __all__ += ["MaskPair", "MaskRegions", "mismatched"]
 __all__ += ["masked_attributes", "masked_features", "masked_objects", "one_answer", "soft_answers"]
