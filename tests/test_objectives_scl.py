@@ -59,6 +59,15 @@ def test_equation_1_weighs_both_losses(encoder, batch, lam):
         assert parts["scl"].item() == pytest.approx(scl, rel=1e-10)
 
 
+def test_two_classes_give_the_printed_binary_cross_entropy(encoder, batch):
+    objective = FineTune(encoder, classes=2).double().eval()
+    y = torch.tensor([0, 1] * 6)
+    batch = with_labels(batch, y)
+    y_hat = objective.logits(batch).softmax(1)[:, 1]  # probability of class 1
+    printed = -(y * y_hat.log() + (1 - y) * (1 - y_hat).log()).mean()
+    assert objective(batch)["ce"].item() == pytest.approx(printed.item(), rel=1e-10)
+
+
 def test_lambda_zero_is_plain_fine_tuning(tokenizer, batch):
     batch = with_labels(batch, batch["label"] % 2)
     scl, ft = (
