@@ -22,22 +22,6 @@ FACTORIES = {
 }
 """Operations that torch would make by resizing an empty tensor, which these tensors cannot follow."""
 
-PRODUCTS = ("addbmm", "addmm", "addmv", "baddbmm", "bmm", "einsum", "linear", "matmul", "mm", "mv")
-PRODUCTS += ("scaled_dot_product_attention",)
-WIDEST = (
-    "addcdiv",
-    "addcmul",
-    "atan2",
-    "bilinear",
-    "cross",
-    "dot",
-    "grid_sampler",
-    "index_put",
-    "scatter_add",
-)
-WIDEST += ("tensordot", "vdot")
-"""What autocast does on a GPU: these in half precision, these in the widest dtype given, its others in float32."""
-
 largest = 0
 _held = {}  # storage -> (the CPU tensor behind it, the storage, so that its address is not used again)
 
@@ -221,24 +205,6 @@ def _factory(operation):
     return made
 
 
-def _autocast(operation, base: str):
-    """The operation as autocast on a GPU would call it."""
-    here = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastPrivateUse1)
-
-    def is_cast(x):
-        return on_device(x) and x.is_floating_point() and x.dtype != torch.float64
-
-    def made(*args, **kwargs):
-        kinds = {x.dtype for x in tensors_in((args, kwargs)) if is_cast(x)}
-        half = base in PRODUCTS or (base in WIDEST and torch.float32 not in kinds)
-        kind = torch.get_autocast_dtype(DEVICE_TYPE) if half else torch.float32
-        args, kwargs = tree_map(lambda x: x.to(kind) if is_cast(x) else x, (args, kwargs))
-        with torch._C._ExcludeDispatchKeyGuard(here):
-            return operation(*args, **kwargs)
-
-    return made
-
-
 def start() -> torch.device:
     """Make the device."""
     backend_registration._setup_privateuseone_for_python_backend(
@@ -252,13 +218,4 @@ def start() -> torch.device:
             operation = getattr(getattr(torch.ops.aten, name), overload)
             at = name if overload == "default" else f"{name}.{overload}"
             start.factories.impl(at, _factory(operation), "PrivateUse1")
-    start.autocast = torch.library.Library("_", "IMPL")
-    start.autocast.fallback(torch.library.fallthrough_kernel, dispatch_key="AutocastPrivateUse1")
-    for full in torch._C._dispatch_get_registrations_for_dispatch_key("AutocastCUDA"):
-        name, _, overload = full.removeprefix("aten::").partition(".")
-        if hasattr(torch.ops.aten, name):
-            operation = getattr(getattr(torch.ops.aten, name), overload or "default")
-            start.factories.impl(
-                full.removeprefix("aten::"), _autocast(operation, name), "AutocastPrivateUse1"
-            )
     return torch.device(DEVICE_TYPE, 0)

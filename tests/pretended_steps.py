@@ -16,13 +16,11 @@ import contrast_kit as ck
 from contrast_kit import checks, fast, losses
 from contrast_kit.data import toyshop
 from contrast_kit.training.gradient import gradient
-from contrast_kit.training.settings import autocast
 
 WAYS = {
     "plain": {},
     "packing": dict(packing=True),
     "fixed capacity": dict(fixed_capacity=0.4),
-    "bf16": {},
 }
 """What is given to `ck.faster`, of each objective in `ONE_EACH`."""
 
@@ -37,14 +35,11 @@ def batch_of_eight():
 
 def step(name, batch, tokenizer, where, way="plain"):
     """The loss of one step."""
-    options = {}
-    if way == "bf16":
-        options["autocast"] = autocast("bf16", where)
     torch.manual_seed(0)
     objective = ck.faster(OBJECTIVES[name](make_encoder(tokenizer)), **WAYS[way]).train().to(where)
     moved = {key: value.to(where) for key, value in batch.items()}
     torch.manual_seed(0)
-    parts, _ = gradient(objective, [moved], None, **options)
+    parts, _ = gradient(objective, [moved], None)
     return float(parts["loss"])
 
 

@@ -98,9 +98,7 @@ def test_the_installed_libraries_give_fifty_thousand_sentences(installed):
 def test_no_sentence_stands_in_two_splits_pairs_or_not(installed):
     texts, pairs = installed
     seen = {split: set(texts[split]["text"]) | set(data.sentences(pairs[split])) for split in texts}
-    assert not seen["train"] & seen["validation"]
-    assert not seen["train"] & seen["test"]
-    assert not seen["validation"] & seen["test"]
+    assert len(set().union(*seen.values())) == sum(map(len, seen.values()))
 
 
 @pytest.mark.full
@@ -122,10 +120,3 @@ def test_a_neighbour_is_the_next_sentence_and_stands_in_the_same_split(tmp_path,
             assert {row["sentence1"], row["sentence2"]} <= set(texts[split]["text"])
     shares = [len(rows) / 1200 for rows in texts.values()]
     assert shares == pytest.approx([0.9, 0.05, 0.05], abs=0.04)
-
-
-def test_a_split_hangs_on_the_sentence_whatever_its_case():
-    texts = [f"This module is about shop {at}." for at in range(300)]
-    assert [docstrings._split(text) for text in texts] == [
-        docstrings._split(text.upper()) for text in texts
-    ]

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import sys
 import time
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from conftest import REAL, real_data
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Value, config
 
 from contrast_kit import data
-from contrast_kit.data import Texts, glue, hub, toyshop, train_tokenizer
+from contrast_kit.data import glue, hub
 from contrast_kit.data.prose import split_sentences, units
 
 
@@ -41,7 +40,7 @@ def test_quotes_and_byte_order_marks_and_line_ends(tmp_path):
 
 
 def test_cola_has_no_header_but_in_its_test_file(tmp_path):
-    write(tmp_path / "CoLA", "train.tsv", "gj04\t1\t\tThey left.\nbc01\t0\t*\tLeft they the.\n")
+    write(tmp_path / "CoLA", "train.tsv", "gj04\t1\t\tThey left. \nbc01\t0\t*\tLeft they the.\n")
     write(tmp_path / "CoLA", "test.tsv", "index\tsentence\n0\tBill left.\n")
     splits = data.load(tmp_path / "CoLA")
     assert splits["train"]["label"][:] == [1, 0] and splits["train"]["sentence"][0] == "They left."
@@ -92,11 +91,6 @@ def test_a_label_or_a_header_of_another_task_is_refused(tmp_path, folder, header
         data.load(tmp_path / folder)
 
 
-def test_sst2_ends_where_its_sentences_end(tmp_path):
-    write(tmp_path / "SST-2", "train.tsv", "sentence\tlabel\nhide new secretions \t0\n")
-    assert data.load(tmp_path / "SST-2")["train"]["sentence"][:] == ["hide new secretions"]
-
-
 def test_the_sts_benchmarks_own_files_with_ragged_ends(tmp_path):
     start = 'main-captions\tMSRvid\t2012test\t0024\t2.500\tA girl, styling.\tA "girl" brushes.\n'
     rows = start + "main-news\tMSRpar\t2012\t0005\t4.0\tHe spoke.\tHe said.\thttp://a\thttp://b\n"
@@ -138,14 +132,6 @@ def test_every_task_in_the_hubs_schema(task):
         names = getattr(rows.features["label"], "names", None)
         assert names == (expected["label_names"] if isinstance(expected, dict) else None)
         assert (set(rows["label"]) == {-1}) == ("test" in split)
-
-
-@pytest.mark.parametrize("task", ["sst2", "mnli", "stsb"])
-def test_the_shops_have_glues_schema_and_rows_of_their_own(task):
-    for shop in ("toyshop", "othershop"):
-        train = data.load(f"{shop}/{task}")["train"]
-        assert train.features == glue.TASKS[task].features()
-        assert train[7] == pytest.approx(toyshop.rows(task, "train", shop)[7])
 
 
 # Running text
@@ -260,12 +246,6 @@ def test_every_kind_of_file_gives_the_same(tmp_path):
         assert train[:] == {"sentence": ['He said "no", twice.', "NA"], "label": [0, 1]}, name
 
 
-def test_a_file_that_changes_is_read_anew(tmp_path):
-    for text in ("a kite", "a drum"):
-        file = write(tmp_path, "a.csv", f"text,label\n{text},1\n")
-        assert data.load(file)["train"]["text"][:] == [text]
-
-
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
@@ -369,29 +349,6 @@ def test_a_split_is_found_beside_whatever_is_no_letter(name, split, tmp_path):
     }
 
 
-def test_a_folder_of_two_tables_is_read_in_few_steps(tmp_path):
-    """At most 40 calls of the kit's functions in three of its files, and each table opened at most twice."""
-    for split in ("train", "test"):
-        write(tmp_path, f"{split}.csv", "text,label\na kite,good\na drum,bad\n")
-    data.load(tmp_path)  # what is imported at first use
-    opened, calls = [], []
-    sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
-
-    def note(frame, event, _):
-        if (
-            event == "call"
-            and "contrast_kit" in frame.f_code.co_filename
-            and frame.f_code.co_name[0] != "<"
-        ):
-            calls.append(frame.f_code.co_filename)
-
-    sys.setprofile(note)
-    data.load(tmp_path)
-    sys.setprofile(None)
-    assert len(calls) <= 40 and len(set(calls)) <= 3
-    assert all(0 < opened.count(str(tmp_path / f"{split}.csv")) <= 2 for split in ("train", "test"))
-
-
 @pytest.mark.real_data
 @real_data
 def test_real_tables_and_json():
@@ -444,15 +401,6 @@ def test_sentences_of_a_split():
         ValueError, match="no column 'text'; the columns are premise, hypothesis, label"
     ):
         data.sentences(rows, columns="text")
-
-
-@pytest.mark.real_data
-@real_data
-def test_from_a_real_folder_to_a_batch():
-    train = data.load("glue/mrpc", folder=real("glue_data"))["train"]
-    texts = Texts(train, train_tokenizer(data.sentences(train)))
-    assert texts.label_names == ["not_equivalent", "equivalent"] and len(texts) == 3668
-    assert texts.batch(range(8))["label"].tolist() == train["label"][:8]
 
 
 @pytest.fixture

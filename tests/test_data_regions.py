@@ -247,11 +247,11 @@ def test_patches_are_the_pixels_of_their_boxes():
 
 def test_labels_written_as_words_are_read_as_what_they_say(tmp_path):
     lines = [
-        {"sentence": "a", "label": label, "identifier": f"dev-1-{at}-0"}
+        {"sentence": "a\u2028b", "label": label, "identifier": f"dev-1-{at}-0"}
         for at, label in enumerate(("true", "False", True, "false"))
     ]
     path = tmp_path / "dev.json"
-    path.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    path.write_text("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in lines))
     rows = picture_files.nlvr2(path)
     assert [row["label"] for row in rows] == [1, 0, 1, 0]
     assert (rows[1]["left_name"], rows[1]["right_name"]) == ("dev-1-1-img0.png", "dev-1-1-img1.png")

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from transformers import AutoTokenizer
@@ -88,16 +87,6 @@ def test_case_and_bytes():
         bpe.decode(bpe("Ein Käse, 蟹!", add_special_tokens=False)["input_ids"]).strip()
         == "Ein Käse, 蟹!"
     )
-
-
-@pytest.mark.real_data
-@pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")
-def test_bare_vocabularies_of_bert_and_roberta():
-    bert = open_tokenizer(Path(REAL, "vocab", "bert-base-uncased"))
-    assert len(bert) == 30522 and bert("Hello World")["input_ids"] == [101, 7592, 2088, 102]
-    roberta = open_tokenizer(Path(REAL, "vocab", "roberta-base"))
-    assert len(roberta) == 50265 and roberta("Hello world")["input_ids"] == [0, 31414, 232, 2]
-    assert bert.model_max_length == roberta.model_max_length == 512
 
 
 def test_a_bare_vocabulary_says_whether_it_has_capitals(tmp_path):

@@ -1,14 +1,11 @@
 """Edge cases in which something wrong was answered, or nothing said, until a reader of the whole library met them."""
 
-import json
-
 import pytest
 import torch
 from conftest import make_encoder
 
 import contrast_kit as ck
 from contrast_kit import tasks
-from contrast_kit.data import picture_files
 from contrast_kit.objectives import FineTune
 
 
@@ -22,13 +19,6 @@ def test_epochs_in_fractions_take_no_step_too_many(epochs, batches, steps):
 def test_small_scores_are_no_constant():
     assert tasks.pearson([1e-8, 2e-8, 3e-8], [1, 2, 3]) == pytest.approx(1)
     assert tasks.pearson([0, 0, 0], [1, 2, 3]) == 0
-
-
-def test_lines_of_json_end_at_a_line_feed_alone(tmp_path):
-    rows = [{"sentence": "one\u2028two\u0085three"}, {"sentence": "four"}]
-    text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
-    (tmp_path / "statements.jsonl").write_text(text, encoding="utf-8")
-    assert list(map(json.loads, picture_files._lines(tmp_path / "statements.jsonl"))) == rows
 
 
 def test_a_loss_of_labels_is_summed_in_float32(tokenizer):

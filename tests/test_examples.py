@@ -4,13 +4,17 @@ import re
 import runpy
 import zipfile
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 import contrast_kit as ck
+from contrast_kit.objectives import CMLM, SCL
+from contrast_kit.tasks import Pipeline, Protocol, protocols
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -73,6 +77,71 @@ def test_a_search_goes_where_it_is_promising_and_on_where_it_was_stopped(tmp_pat
         and len(measured) == 14
     )
     assert len(explore(grid, peak, budget=99, file=tmp_path / "search.json")) == 24 == len(measured)
+
+
+QUICK = Protocol(
+    "quick", sizes=(20,), draws=1, seeds=(0, 1), validation=30, most_test={"sst2": 30},
+    epochs={20: 1, 40: 1}, lr=1e-3, evaluate_every=4, post_epochs={20: 1},
+)  # fmt: skip
+
+
+def test_a_point_of_a_grid_changes_the_protocol_or_the_objective():
+    """CMLM's 30 points reach the objective that post-trains, SCL's the one that fine-tunes, COCO-LM's the protocol."""
+    at_point = example("search_a_grid")["at_point"]
+    first = lambda protocol, task: {k: v[0] for k, v in protocol.grid_for(task).items()}  # noqa: E731
+    given = Pipeline(post=partial(CMLM, K=2))
+    _, pipeline = at_point(protocols.CMLM, given, first(protocols.CMLM, "rte"))
+    assert pipeline.description == "CMLM(K=2, contrast_weight=0.01, p_c=0.1) → FineTune"
+    _, pipeline = at_point(QUICK, Pipeline(tune=SCL), first(protocols.SCL_FEW_SHOT, "rte"))
+    assert pipeline.description == "SCL(lam=0.1, tau=0.1)"
+    plan, _ = at_point(protocols.COCO_LM, given, first(protocols.COCO_LM, "rte"))
+    assert (plan.lr, plan.epochs, plan.warmup) == (2e-5, {None: 2}, 0.06)
+
+
+def test_points_are_compared_by_validation_or_as_the_paper_compares(
+    opinions, start, tmp_path, monkeypatch
+):
+    names = example("search_a_grid")
+    measure = names["of_protocol"](QUICK, opinions, start, Pipeline(), tmp_path, progress=False)
+    results = ck.tasks.run(QUICK, opinions, start, {"searched": Pipeline()}, progress=False)
+    assert measure({"lr": 1e-3}) == results.table["validation"].mean()
+    assert measure({"lr": 1e15}) == float("-inf")  # a point that diverges counts as the worst
+    columns = dict(method="FT", task=opinions.name, seed=0, metric="accuracy", test=0.5)
+    rows = [(20, draw, value) for draw, value in enumerate((0.1, 0.6, 0.8))] + [(100, 0, 0.9)]
+    rows = [columns | dict(n=n, draw=draw, validation=value) for n, draw, value in rows]
+    facts = columns | dict(draw=0, validation=None, test_mismatched=0.1)
+    tests = ((0, 20, 0.4), (1, 20, 0.4), (0, 1000, 0.8))
+    others = [facts | dict(seed=seed, n=n, test=test) for seed, n, test in tests]
+    top = replace(protocols.SCL_FEW_SHOT, top=2)
+    for protocol, table, score in (
+        (top, rows, (0.7 + 0.9) / 2),  # by the top runs of each size
+        (protocols.CMLM, rows, (0.5 + 0.9) / 2),
+        (replace(top, report="best"), rows, (0.5 + 0.9) / 2),
+        (protocols.COCO_LM, others, (0.4 + 0.8) / 2),  # without validation rows: as reported
+    ):
+        made = ck.tasks.Results(pd.DataFrame(table), protocol)
+        monkeypatch.setattr(ck.tasks, "run", lambda *args, made=made, **options: made)
+        measure = names["of_protocol"](protocol, opinions, start, Pipeline(), tmp_path)
+        assert measure({}) == pytest.approx(score)
+
+
+def test_transfer_trains_each_method_s_own_source(opinions, start, tmp_path):
+    few = {name: rows.select(range(64)) for name, rows in opinions.splits.items()}
+    source = ck.tasks.TaskData(opinions.task, few)
+    first = replace(protocols.SCL_FULL, epochs={None: 1}, lr=1e-3, validation=30)
+    then = replace(protocols.SCL_TRANSFER, draws=2, top=1, epochs={40: 1}, lr=1e-3)
+    then = replace(then, most_test={"sst2": 50}, validation=30)
+    targets = [ck.tasks.load("othershop/sst2"), opinions]
+    go = dict(first=first, then=then, folder=tmp_path)
+    result = example("transfer")["transfer"](source, targets, start, **go)
+    table = result.table
+    assert len(table) == 2 * 2 * 2 and result.complete and set(table["n"]) == {40}
+    assert (table.groupby("method")["start"].nunique() == 1).all() and table["start"].nunique() == 2
+    assert (table.groupby(["task", "draw"])["split"].nunique() == 1).all()
+    held = ck.tasks.hold_out(source, validation=30, test="half", stratified=True)
+    how = dict(task="sst2", seed=0, **first.training(None))
+    model = ck.tasks.fine_tune(start, source.train, held.validation, **how).objective
+    assert set(table.query("method == 'CE'")["start"]) == {ck.tasks.encoder_hash(model)}
 
 
 def test_the_submission_is_the_zip_that_the_server_takes(tmp_path, start, opinions):

@@ -54,7 +54,7 @@ LOSSES = {
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize("numbers", [1, 500, 10**9])
+@pytest.mark.parametrize("numbers", [1, 500])
 @pytest.mark.parametrize(("dtype", "limit"), [(torch.float64, 1e-12), (torch.float32, 3e-6)])
 def test_in_blocks_a_loss_has_the_value_and_gradient_of_the_plain_form(
     name, numbers, dtype, limit, monkeypatch
@@ -154,15 +154,14 @@ MANY = {
 
 
 @pytest.mark.parametrize("name", MANY)
-@pytest.mark.parametrize("relative", [False, True])
 def test_objectives_in_blocks_give_the_same_parts_and_gradients(
-    name, relative, tokenizer, batch, monkeypatch, blocks
+    name, tokenizer, batch, monkeypatch, blocks
 ):
     found = []
     for numbers in (ck.fast.SCORES_AT_ONCE, 7 * len(tokenizer)):
         assert not blocks  # the first time all scores stand together
         monkeypatch.setattr(ck.fast, "SCORES_AT_ONCE", numbers)
-        objective = MANY[name](make_encoder(tokenizer, relative_positions=relative)).double()
+        objective = MANY[name](make_encoder(tokenizer)).double()
         parts = objective(batch, torch.Generator().manual_seed(7))
         parts["loss"].backward()
         found.append(

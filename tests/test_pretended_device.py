@@ -24,11 +24,9 @@ def seen():
 
 
 def test_a_step_mixes_no_devices_and_has_the_cpus_loss(seen):
-    assert len(seen["steps"]) > 30
+    assert len(seen["steps"]) > 20
     for name, step in seen["steps"].items():
-        assert step["device"] == pytest.approx(step["cpu"], rel=5e-3 if "bf16" in name else 1e-4), (
-            name
-        )
+        assert step["device"] == pytest.approx(step["cpu"], rel=1e-4), name
 
 
 def test_large_contrasts_have_the_cpus_loss_and_make_no_matrix_of_all_pairs(seen):

@@ -2,7 +2,6 @@
 
 import copy
 import json
-import warnings
 from functools import partial
 from pathlib import Path
 
@@ -38,8 +37,8 @@ def take(rows, count):
 def lines(tmp_path):
     """Rows with named classes in a file of a user's own; it gives its path."""
 
-    def written(column="label", classes=("pos", "neg"), **more):
-        rows = [{"text": f"text {n}", column: classes[n % len(classes)], **more} for n in range(20)]
+    def written(classes=("pos", "neg")):
+        rows = [{"text": f"text {n}", "label": classes[n % len(classes)]} for n in range(20)]
         (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, rows)))
         return tmp_path / "mine.jsonl"
 
@@ -51,44 +50,16 @@ def mine(*names):
 
 
 def test_classes_have_the_integers_of_the_task_that_is_given(lines):
-    for names in (
-        ("pos", "neg"),
-        ("neg", "pos"),
-        ("neu", "pos", "neg"),
-    ):  # a file need not have them all
+    for names in (("pos", "neg"), ("neg", "pos"), ("neu", "pos", "neg")):  # not all need occur
         train = tasks.load(lines(), task=mine(*names)).train
         assert [names[label] for label in train["label"][:2]] == ["pos", "neg"]
         assert train.features["label"].names == list(names)
-    assert tasks.load(lines(), task=mine("neg", "pos"), labels=("pos", "neg")).train["label"][
-        :2
-    ] == [1, 0]
-    for names in (("good", "bad"), ("pos", "neu")):
-        with pytest.raises(ValueError, match=f"The label 'neg' is none of {names[0]}"):
-            tasks.load(lines(), task=mine(*names))
+    task = mine("neg", "pos")
+    assert tasks.load(lines(), task=task, labels=("pos", "neg")).train["label"][:2] == [1, 0]
+    with pytest.raises(ValueError, match="The label 'neg' is none of good"):
+        tasks.load(lines(), task=mine("good", "bad"))
     for unnamed in ((1, 0), ("1", "0")):
-        assert tasks.load(lines(classes=unnamed), task=mine("neg", "pos")).train["label"][:2] == [
-            1,
-            0,
-        ]
-
-
-def test_labels_may_stand_in_a_column_of_another_name(lines):
-    data = tasks.load(lines("mood"), task=mine("pos", "neg"), label="mood")
-    assert data.train.column_names == ["text", "label"] and data.train["label"][:2] == [0, 1]
-    assert tasks.load(lines("stars", (0, 1)), task=mine("a", "b"), label="stars").train["label"][
-        :2
-    ] == [0, 1]
-    three = tasks.load(
-        lines("mood"), task=mine("pos", "neg"), label="mood", labels=("neg", "pos")
-    ).train
-    assert three["label"][:2] == [0, 1]  # the task has the last word
-    with pytest.raises(ValueError, match="no column 'kind'; the columns are text, mood"):
-        tasks.load(lines("mood"), task=mine("pos", "neg"), label="kind")
-    with pytest.raises(
-        ValueError,
-        match="split 'train' has a column 'label' too: rename or remove it to read 'mood'",
-    ):
-        tasks.load(lines("mood", label=1), task=mine("pos", "neg"), label="mood")
+        assert tasks.load(lines(unnamed), task=task).train["label"][:2] == [1, 0]
 
 
 def test_the_table_holds_every_task_and_extends_the_one_of_the_data():
@@ -103,39 +74,21 @@ def test_the_table_holds_every_task_and_extends_the_one_of_the_data():
     assert [tasks.TASKS[name].classes for name in ("sst2", "mnli", "stsb")] == [2, 3, 1]
 
 
-@pytest.mark.parametrize(
-    ("name", "task"),
-    [
-        ("toyshop/mnli", "mnli"),
-        ("SST-2", "sst2"),
-        (Path("glue") / "STS-B", "stsb"),
-        ("amazon_kitchen", "amazon"),
-    ],
-)
-def test_tasks_are_found_by_the_names_of_their_data(name, task):
-    assert tasks.get_task(name) is tasks.TASKS[task]
+def test_tasks_are_found_by_the_names_of_their_data():
+    names = {"toyshop/mnli": "mnli", "SST-2": "sst2", "amazon_kitchen": "amazon"}
+    for name, task in (names | {Path("glue") / "STS-B": "stsb"}).items():
+        assert tasks.get_task(name) is tasks.TASKS[task]
+    with pytest.raises(ValueError, match="There is no task .*'sst3'; did you mean 'sst2'"):
+        tasks.get_task("sst3")
 
 
-@pytest.mark.parametrize("name", ["cola", "sst2", "mrpc", "qqp", "stsb", "mnli", "qnli", "rte"])
-def test_every_toyshop_task_has_the_tables_columns_and_labels(name):
-    data = tasks.load(f"toyshop/{name}")
-    assert set(data.task.columns) <= set(data.train.column_names)
-    assert getattr(data.train.features["label"], "names", None) == (
-        list(data.task.label_names) if data.task.label_names else None
-    )
-    assert len(data.validation) and len(data.test)
-
-
-def test_secret_labels_are_not_scored():
-    data = tasks.load("toyshop/sst2")
-    secret = data.test.remove_columns("label").add_column("label", [-1] * len(data.test))
+def test_secret_labels_are_not_scored(opinions):
+    for secret in (None, -1):
+        rows = [{"sentence": "a red kite", "label": secret}] * 5
+        with pytest.raises(ValueError, match="are secret"):
+            tasks.TaskData(opinions.task, {"test": rows}).test  # noqa: B018
     with pytest.raises(ValueError, match="secret"):
-        tasks.TaskData(data.task, {"test": secret}).test  # noqa: B018
-    with pytest.raises(ValueError, match="secret"):
-        tasks.score(data.task, [0, 1], [1, -1])
-    pairs = [{"sentence1": "1 0", "sentence2": "0 1", "label": label} for label in (1.0, -1.0)]
-    with pytest.raises(ValueError, match="secret"):
-        tasks.zero_shot_sts(Reader(), pairs)
+        tasks.score(opinions.task, [0, 1], [1, -1])
 
 
 # Metrics
@@ -151,20 +104,17 @@ def test_mcc_by_its_definition():
 
 
 def test_metrics_of_constant_predictions_are_zero():
-    assert tasks.mcc([1, 1, 1], [0, 1, 0]) == 0 and tasks.mcc([0, 1, 0], [1, 1, 1]) == 0
+    assert tasks.mcc([1, 1, 1], [0, 1, 0]) == tasks.mcc([0, 1, 0], [1, 1, 1]) == 0
     assert tasks.f1([0, 0], [0, 0]) == 0
     assert tasks.pearson([2.0, 2.0, 2.0], [1.0, 2.0, 3.0]) == 0
-    with warnings.catch_warnings():  # of one class that is right everywhere scikit-learn would warn
-        warnings.simplefilter("error")
-        assert tasks.mcc([1, 1], [1, 1]) == tasks.mcc([0, 1], [1, 1]) == 0
     assert tasks.spearman(np.full(4, 0.3, np.float32), [1.0, 2.0, 3.0, 3.0]) == 0
+    assert tasks.spearman([0.3, 0.3 + 1e-9, 0.3], [1.0, 3.0, 2.0]) == 0  # equal but for rounding
 
 
 def test_pearson_and_spearman_are_not_exchanged():
     scores, truth = [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 100.0]
-    assert (
-        tasks.spearman(scores, truth) == pytest.approx(1.0) and tasks.pearson(scores, truth) < 0.8
-    )
+    assert tasks.spearman(scores, truth) == pytest.approx(1.0)
+    assert tasks.pearson(scores, truth) < 0.8
 
 
 def test_ties_share_their_rank():
@@ -173,18 +123,12 @@ def test_ties_share_their_rank():
     assert tasks.spearman(scores, truth) == pytest.approx(np.corrcoef(*ranks)[0, 1])
 
 
-def test_macro_f1_counts_each_class_the_same():
+def test_macro_f1_is_of_the_classes_of_the_labels_and_counts_each_the_same():
     predicted, truth = [0, 0, 1, 2, 2, 2], [0, 1, 1, 2, 2, 0]
     each = [2 * 1 / (2 + 2), 2 * 1 / (1 + 2), 2 * 2 / (3 + 2)]  # 2 × right / (said + there)
     assert tasks.macro_f1(predicted, truth) == pytest.approx(sum(each) / 3)
-    assert tasks.macro_f1([0] * 10, [0] * 9 + [1]) == pytest.approx(
-        2 * 9 / 19 / 2
-    )  # accuracy would be 0.9
-
-
-def test_macro_f1_is_of_the_classes_of_the_labels():
+    assert tasks.macro_f1([0] * 10, [0] * 9 + [1]) == pytest.approx(2 * 9 / 19 / 2)
     assert tasks.macro_f1([0, 0, 2], [0, 0, 0]) == pytest.approx(0.8)  # 2 is said, but no label
-    assert tasks.spearman([0.3, 0.3 + 1e-9, 0.3], [1.0, 3.0, 2.0]) == 0  # equal but for rounding
 
 
 def test_classes_with_names_are_numbered_as_the_task_numbers_them():
@@ -202,20 +146,15 @@ def test_classes_with_names_are_numbered_as_the_task_numbers_them():
         tasks.TaskData(tasks.Task("mine", ("text",), ("bad", "fair"), ("f1",)), {"train": rows})
 
 
-def test_a_task_names_metrics_that_there_are_and_that_its_labels_have():
-    with pytest.raises(
-        ValueError, match=r"no metric 'macrof1'; there are .*\['name'\] = function adds one"
-    ):
+def test_metrics_that_there_are_not_or_that_labels_do_not_have_are_refused():
+    with pytest.raises(ValueError, match="no metric 'macrof1'; did you mean 'macro_f1'"):
         tasks.Task("mine", ("text",), ("a", "b"), ("macrof1",))
-    for metric in ("accuracy", "mcc", "f1", "macro_f1"):
-        with pytest.raises(
-            ValueError, match=f"{metric} is of classes, and mine has scores: take spearman"
-        ):
-            tasks.Task("mine", ("text",), None, ("pearson", metric))
-    with pytest.raises(
-        ValueError, match="f1 is that of class 1 among two, and mine has 3: take macro_f1"
-    ):
-        tasks.Task("mine", ("text",), ("a", "b", "c"), ("accuracy", "f1"))
+    with pytest.raises(ValueError, match="these are scores"):
+        tasks.accuracy([0.3, 1.0], [0, 1])
+    with pytest.raises(ValueError, match="multiclass"):
+        tasks.f1([0, 1, 2], [0, 1, 2])
+    with pytest.raises(ValueError, match="two lists of one length"):
+        tasks.accuracy([1, 1], [1])
 
 
 def test_a_metric_of_ones_own_selects_and_is_reported(start, monkeypatch):
@@ -232,18 +171,15 @@ def test_a_metric_of_ones_own_selects_and_is_reported(start, monkeypatch):
         assert tuned.best["nearness"] == max(row["nearness"] for row in tuned.validation) <= 0
 
 
-@pytest.mark.parametrize(
-    "test", ["review,mood\nx,\ny,\n", "review\nx\ny\n"], ids=["empty", "no column"]
-)
-@pytest.mark.parametrize(
-    "train", ["review,mood\nfine,good\ndull,bad\n", "review,mood\nfine,0\ndull,1\n"]
-)
-@pytest.mark.parametrize("label", ["mood"])
-def test_a_test_split_may_have_no_labels(label, train, test, tmp_path):
-    for name, text in {"train": train, "test": test}.items():
-        (tmp_path / f"{name}.csv").write_text(text.replace("mood", label))
+@pytest.mark.parametrize("test", ["review,mood\nx,\ny,\n", "review\nx\ny\n"])
+@pytest.mark.parametrize("named", [True, False])
+def test_a_test_split_may_have_no_labels(named, test, tmp_path):
+    """And labels may stand in a column of another name."""
+    good, bad = ("good", "bad") if named else (0, 1)
+    (tmp_path / "train.csv").write_text(f"review,mood\nfine,{good}\ndull,{bad}\n")
+    (tmp_path / "test.csv").write_text(test)
     mine = tasks.Task("mine", ("review",), ("good", "bad"), ("accuracy",))
-    data = tasks.load(tmp_path, task=mine, label=label)
+    data = tasks.load(tmp_path, task=mine, label="mood")
     assert data.train["label"][:] == [0, 1] and data.splits["test"]["review"][:] == ["x", "y"]
     with pytest.raises(ValueError, match="test labels of mine are secret"):
         _ = data.test
@@ -251,16 +187,11 @@ def test_a_test_split_may_have_no_labels(label, train, test, tmp_path):
 
 def test_mnli_counts_once_in_the_average():
     eight = dict(qqp=0, qnli=0, sst2=0, cola=0, rte=0, mrpc=0, stsb=0)
-    assert tasks.glue_average(eight | {"mnli_matched": 80, "mnli_mismatched": 84}) == pytest.approx(
-        82 / 8
-    )
-    with pytest.raises(ValueError, match="stsb"):
-        tasks.glue_average({"mnli": 80, **{k: v for k, v in eight.items() if k != "stsb"}})
-    assert (
-        tasks.glue_average(eight | {"mnli": 80, "mnli_matched": float("nan"), "wnli": None}) == 10
-    )
-    with pytest.raises(ValueError, match="A score is not finite"):
-        tasks.glue_average(eight | {"mnli_matched": float("nan")})
+    both = eight | {"mnli_matched": 80, "mnli_mismatched": 84}
+    assert tasks.glue_average(both) == pytest.approx(82 / 8)
+    assert tasks.glue_average(eight | {"mnli": 80, "mnli_matched": 90, "wnli": None}) == 10
+    with pytest.raises(KeyError, match="mnli"):
+        tasks.glue_average(eight)
 
 
 # Probes
@@ -279,61 +210,42 @@ def dots(count, seed):
 
 
 def test_probes_find_only_what_the_vectors_hold():
-    train, test = dots(200, 0), dots(200, 1)
-    shuffled = [
-        row | {"label": other["label"]} for row, other in zip(train, dots(200, 2), strict=True)
-    ]
-    for look in (tasks.linear_probe, partial(tasks.knn_probe, k=7)):
-        assert look(Reader(), train, test, task="sst2")["accuracy"] > 0.93 - 0.13 * (
-            look is not tasks.linear_probe
-        )
+    train, test, other = dots(200, 0), dots(200, 1), dots(200, 2)
+    shuffled = [row | {"label": of["label"]} for row, of in zip(train, other, strict=True)]
+    for look, least in ((tasks.linear_probe, 0.93), (partial(tasks.knn_probe, k=7), 0.8)):
+        assert look(Reader(), train, test, task="sst2")["accuracy"] > least
         assert look(Reader(), shuffled, test, task="sst2")["accuracy"] < 0.7
 
 
 def test_pairs_are_read_as_senteval_reads_them():
     rows = [{"sentence1": "1 2", "sentence2": "3 1", "label": 0}]
-    assert tasks.probes.features(Reader(), rows, tasks.get_task("mrpc")).tolist() == [
-        [1, 2, 3, 1, 2, 1, 3, 2]
-    ]
+    vectors = tasks.probes.features(Reader(), rows, tasks.get_task("mrpc"))
+    assert vectors.tolist() == [[1, 2, 3, 1, 2, 1, 3, 2]]
+
+
+def labelled(*rows):
+    return [{"sentence": text, "label": label} for text, label in rows]
 
 
 def test_the_nearest_by_cosine_vote():
-    train = [
-        {"sentence": text, "label": label}
-        for text, label in [("9 1", 0), ("5 1", 0), ("1 1", 1), ("1 3", 1)]
-    ]
-    test = [{"sentence": "2 0.1", "label": 0}, {"sentence": "0.1 0.2", "label": 1}]
+    train = labelled(("9 1", 0), ("5 1", 0), ("1 1", 1), ("1 3", 1))
+    test = labelled(("2 0.1", 0), ("0.1 0.2", 1))
     assert tasks.knn_probe(Reader(), train, test, task="sst2", k=2)["accuracy"] == 1
 
 
 def test_the_nearer_neighbours_win_a_tie_in_a_narrow_cone_too():
     """Cosines there differ by less than float32 keeps beside a vote of 1."""
-    train = [{"sentence": f"1 {y}", "label": label} for y, label in [(0.0, 0), (0.009, 1)]]
-    test = [{"sentence": f"1 {0.0046 + 0.0001 * i}", "label": 1} for i in range(20)]
+    train = labelled(("1 0.0", 0), ("1 0.009", 1))
+    test = labelled(*((f"1 {0.0046 + 0.0001 * i}", 1) for i in range(20)))
     assert tasks.knn_probe(Reader(), train, test, task="sst2", k=2)["accuracy"] == 1
 
 
 def test_labels_are_not_read_to_predict(opinions, vocabulary):
-    tuned = tasks.fine_tune(
-        make_encoder(vocabulary), take(opinions.train, 8), task="sst2", steps=1, batch_size=4
-    )
-    rows = [
-        {"sentence": text, "label": label}
-        for text, label in [("a fine kite", "good"), ("a dull drum", None)]
-    ]
-    assert (
-        tuned.predict(rows).tolist()
-        == tuned.predict([{"sentence": row["sentence"]} for row in rows]).tolist()
-    )
-
-
-def test_the_mean_score_of_the_neighbours_is_predicted():
-    scores = [("9 1", 0), ("5 1", 1), ("1 9", 3), ("1 5", 4)]
-    train, test = (
-        [{"sentence1": text, "sentence2": text, "label": score} for text, score in rows]
-        for rows in (scores, [("7 1", 0), ("1 7", 4), ("1 8", 4)])
-    )
-    assert tasks.knn_probe(Reader(), train, test, task="stsb", k=2)["pearson"] == pytest.approx(1)
+    few = take(opinions.train, 8)
+    tuned = tasks.fine_tune(make_encoder(vocabulary), few, task="sst2", steps=1, batch_size=4)
+    rows = labelled(("a fine kite", "good"), ("a dull drum", None))
+    bare = [{"sentence": row["sentence"]} for row in rows]
+    assert tuned.predict(rows).tolist() == tuned.predict(bare).tolist()
 
 
 def test_of_several_neighbours_the_mean_is_taken_not_the_middle():
@@ -348,28 +260,19 @@ def test_of_several_neighbours_the_mean_is_taken_not_the_middle():
 def test_a_probe_learns_from_the_training_rows_and_is_scored_on_the_validation_rows():
     train, validation = dots(60, 0), dots(50, 1)
     data = tasks.TaskData(tasks.get_task("sst2"), {"train": train, "validation": validation})
-    found, few = (tasks.probe(Reader(), data, "knn", k=1, limit=limit) for limit in (None, 30))
-    assert found == tasks.knn_probe(Reader(), train, validation, task="sst2", k=1)
-    assert few == tasks.knn_probe(Reader(), train[:30], validation[:30], task="sst2", k=1)
+    how = dict(strength=1.0)
+    found, few = (tasks.probe(Reader(), data, limit=limit, **how) for limit in (None, 30))
+    assert found == tasks.linear_probe(Reader(), train, validation, task="sst2", **how)
+    parts = (train[:30], validation[:30])
+    assert few == tasks.linear_probe(Reader(), *parts, task="sst2", **how)
     assert found["accuracy"] < 1 and found != few
 
 
 def test_two_neighbours_outvote_a_nearer_one():
     """The majority decides, however near the one is; cosines only break ties."""
-    train = [
-        {"sentence": text, "label": label}
-        for text, label in [("9 0", 1), ("1 1", 0), ("1 -1", 0), ("-1 0", 1)]
-    ]
-    test = [{"sentence": "1 0", "label": 0}]
-    assert tasks.knn_probe(Reader(), train, test, task="sst2", k=3)["accuracy"] == 1
-
-
-def test_zero_shot_similarity_is_the_cosine():
-    rows = [
-        {"sentence1": "1 0", "sentence2": two, "label": score}
-        for two, score in [("1 0.1", 5.0), ("1 1", 3.0), ("0 1", 1.0), ("-1 0", 0.0)]
-    ]
-    assert tasks.zero_shot_sts(Reader(), rows)["spearman"] == pytest.approx(1.0)
+    train = labelled(("9 0", 1), ("1 1", 0), ("1 -1", 0), ("-1 0", 1))
+    found = tasks.knn_probe(Reader(), train, labelled(("1 0", 0)), task="sst2", k=3)
+    assert found["accuracy"] == 1
 
 
 # Fine-tuning
@@ -378,24 +281,18 @@ def test_zero_shot_similarity_is_the_cosine():
 def test_the_weights_of_the_best_evaluation_are_returned(opinions, vocabulary):
     start = make_encoder(vocabulary, dropout=0.1, pooling="mean")
     before = tasks.weights_hash(start)
-    train, validation = take(opinions.train, 200), take(opinions.validation, 100)
-    options = dict(task="sst2", lr=5e-3, evaluate_every=10)
-    tuned = tasks.fine_tune(start, train, validation, steps=65, **options)
+    rows = (take(opinions.train, 200), take(opinions.validation, 100))
+    how = dict(task="sst2", lr=5e-3, evaluate_every=10, steps=65)
+    tuned = tasks.fine_tune(start, *rows, **how)
     assert [row["step"] for row in tuned.validation] == [10, 20, 30, 40, 50, 60, 65]
-    best = max(row["accuracy"] for row in tuned.validation)
-    assert tuned.best_step == next(
-        row["step"] for row in tuned.validation if row["accuracy"] == best
-    )
-    assert tuned.evaluate(validation)["accuracy"] == best == tuned.best["accuracy"]
+    best = max(tuned.validation, key=lambda row: row["accuracy"])  # of equals, the earliest
+    assert tuned.best == best and tuned.best_step == best["step"]
+    assert tuned.evaluate(rows[1])["accuracy"] == best["accuracy"]
     assert tasks.weights_hash(start) == before != tasks.weights_hash(tuned.encoder)
-    again = tasks.fine_tune(start, train, validation, steps=65, **options)
+    again = tasks.fine_tune(start, *rows, **how)
     assert again.validation == tuned.validation  # the same seed, the same run
-    still = tasks.fine_tune(
-        start, train, validation, steps=4, task="sst2", lr=1e-12, evaluate_every=2
-    )
-    assert (
-        still.validation[0]["accuracy"] == still.validation[1]["accuracy"] and still.best_step == 2
-    )
+    still = tasks.fine_tune(start, *rows, **how | dict(steps=4, lr=1e-12, evaluate_every=2))
+    assert still.validation[0]["accuracy"] == still.best["accuracy"] and still.best_step == 2
 
 
 def test_fine_tuning_begins_with_the_weights_it_is_given(opinions, vocabulary):
@@ -413,14 +310,10 @@ def test_fine_tuning_begins_with_the_weights_it_is_given(opinions, vocabulary):
 
 
 def test_an_epoch_is_every_row_once(opinions, vocabulary):
-    tuned = tasks.fine_tune(
-        make_encoder(vocabulary), take(opinions.train, 20), task="sst2", epochs=3
-    )
+    start, rows = make_encoder(vocabulary), take(opinions.train, 20)
+    tuned = tasks.fine_tune(start, rows, task="sst2", epochs=3)
     assert tuned.run.steps == 6  # ceil(20 / 16) = 2 updates an epoch
-    with pytest.raises(ValueError, match="not both"):
-        tasks.fine_tune(
-            make_encoder(vocabulary), take(opinions.train, 20), task="sst2", epochs=3, steps=2
-        )
+    assert tasks.fine_tune(start, rows, task="sst2").run.steps == 2  # one epoch by default
 
 
 @pytest.mark.parametrize("precision", ["float32", "bf16"])
@@ -463,17 +356,12 @@ def test_fine_tuning_learns_opinions(opinions, vocabulary, method):
 
 
 def test_fine_tuning_learns_scores_of_a_new_task():
-    mood = tasks.Task("mood", ("text",), None, ("spearman", "pearson"))
-    lines = toyshop.labelled_corpus(1000, 3)
-    rows = [
-        {"text": line["text"], "label": 0.0 if line["opinion"] == "none" else 4.0} for line in lines
-    ]
-    start = make_encoder(
-        ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=500), pooling="mean"
-    )
-    tuned = tasks.fine_tune(
-        start, rows[:600], rows[600:800], task=mood, steps=100, lr=3e-3, evaluate_every=50
-    )  # fmt: skip
+    mood, rows = tasks.Task("mood", ("text",), None, ("spearman", "pearson")), []
+    for line in toyshop.labelled_corpus(1000, 3):
+        rows.append({"text": line["text"], "label": 4.0 * (line["opinion"] != "none")})
+    words = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=500)
+    how = dict(task=mood, steps=100, lr=3e-3, evaluate_every=50)
+    tuned = tasks.fine_tune(make_encoder(words, pooling="mean"), rows[:600], rows[600:800], **how)
     metrics = tuned.evaluate(rows[800:])
     assert metrics["pearson"] > 0.5 and set(metrics) == {"spearman", "pearson"}
 
@@ -520,24 +408,12 @@ def test_real_sst2_is_better_than_guessing(words):
 @pytest.mark.parametrize("name", ["mrpc", "rte", "stsb"])
 def test_real_pairs_run_from_end_to_end(name, words):
     data = tasks.load(f"glue/{name}", folder=Path(REAL, "glue_data"))
-    start = make_encoder(words, pooling="mean")
-    tuned = tasks.fine_tune(
-        start,
-        take(data.train, 600),
-        take(data.validation, 100),
-        task=name,
-        steps=40,
-        lr=3e-3,
-        evaluate_every=20,
-    )
+    rows = (take(data.train, 600), take(data.validation, 100))
+    how = dict(task=name, steps=40, lr=3e-3, evaluate_every=20)
+    tuned = tasks.fine_tune(make_encoder(words, pooling="mean"), *rows, **how)
     metrics = tuned.evaluate(data.validation.select(range(100, 250)))
-    assert set(metrics) == set(data.task.metrics) and all(
-        -1 <= value <= 1 for value in metrics.values()
-    )
-    with pytest.raises(ValueError, match="part of the validation"):
-        data.test if name != "stsb" else tasks.TaskData(
-            data.task, {"test": data.splits["test"]}
-        ).test  # noqa: B018
+    assert set(metrics) == set(data.task.metrics)
+    assert all(-1 <= value <= 1 for value in metrics.values())
 
 
 @pytest.mark.real_data
@@ -545,30 +421,20 @@ def test_real_pairs_run_from_end_to_end(name, words):
 def test_real_paraphrases_are_better_than_the_majority(words):
     """A linear probe on an encoder that was never trained: |u - v| and u · v of mean vectors tell how alike two texts
     are, 0.73 where the majority has 0.684 (F1 0.82 to 0.81). RTE's entailment is not of that kind: 0.56 to 0.527."""
-    found = {}
-    for name in ("mrpc", "rte"):
+    for name, least in (("mrpc", 0.694), ("rte", 0.5)):
         data = tasks.load(f"glue/{name}", folder=Path(REAL, "glue_data"))
-        encoder = ck.Encoder.tiny(words, pooling="mean")
-        found[name] = tasks.linear_probe(
-            encoder, take(data.train, 2400), data.validation, task=name, strength=1e-3
-        )
-        if name == "mrpc":
-            commonest = np.bincount(data.train["label"]).argmax()
-            majority = tasks.score(
-                data.task, np.full(len(data.validation), commonest), data.validation["label"]
-            )
-    assert majority["accuracy"] == pytest.approx(0.684, abs=1e-3)
-    assert found["mrpc"]["accuracy"] > majority["accuracy"] + 0.01
-    assert found["rte"]["accuracy"] > 0.5
+        encoder, train = ck.Encoder.tiny(words, pooling="mean"), take(data.train, 2400)
+        found = tasks.linear_probe(encoder, train, data.validation, task=name, strength=1e-3)
+        assert found["accuracy"] > least
 
 
 @pytest.mark.real_data
 @real_data
 def test_real_similarity_without_training(words):
     """Word overlap alone correlates: even a random encoder's mean vectors do."""
-    data = tasks.load("glue/stsb", folder=Path(REAL, "glue_data"))
-    encoder = make_encoder(words, pooling="mean")
-    assert tasks.zero_shot_sts(encoder, data.validation)["spearman"] > 0.4
+    found = tasks.standard.read_sts(Path(REAL, "glue_data"))
+    table = tasks.standard.sts(make_encoder(words, pooling="mean"), found)
+    assert table.loc["encoder", "mean"] > 40
 
 
 def test_the_seed_makes_head_and_order(opinions, vocabulary):

@@ -14,9 +14,11 @@ import os
 import re
 import sys
 import sysconfig
+import tomllib
 import warnings
 from collections.abc import Iterable, Iterator
 from importlib import metadata
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,21 +34,10 @@ _SPLITS = {"train": 0.9, "validation": 0.05, "test": 0.05}
 _SMALLEST_TOPIC = 200  # sentences; a topic with fewer can be neither learnt nor measured
 _CODE_PER_QUOTES = 2_000  # characters; a file with more is nearly all code: a quarter of the time, 8 % of the prose
 _LARGEST_FILE = 600_000  # bytes; what is larger was written by a program
-_SKIPPED = frozenset(
-    # tests; copies of other libraries; folders that hold one text in hundreds of variants; this project
-    (
-        "tests",
-        "test",
-        "testing",
-        "_testing",
-        "test_utils",
-        "__pycache__",
-        "site-packages",
-        "dist-packages",
-    )
-    + ("_vendor", "vendor", "vendored", "_vendored", "externals", "lib2to3", "idlelib")
-    + ("models", "_generated", "sync_api", "async_api", "torchgen", "_inductor", "contrast_kit")
-)
+_RULES = tomllib.loads(Path(__file__).with_name("docstrings.toml").read_text("utf-8"))
+_SKIPPED, _FUNCTION_WORDS = (set(_RULES[key].split()) for key in ("skipped", "function_words"))
+_IS = {name: re.compile(pattern) for name, pattern in _RULES["patterns"].items()}
+_INLINE = [(re.compile(rule["markup"]), rule["words"]) for rule in _RULES["inline"]]
 
 
 def load(pairs: bool = False, progress: bool = True) -> DatasetDict:
@@ -69,13 +60,12 @@ def load(pairs: bool = False, progress: bool = True) -> DatasetDict:
     if pairs:
         table = _neighbours(table)
         columns = ["sentence1", "sentence2"]
-    features = Features({**{column: Value("string") for column in columns}, "topic": topics})
+    table["topic"] = topics.str2int(table["topic"].tolist())
+    features = Features({**dict.fromkeys(columns, Value("string")), "topic": topics})
     splits = {}
     for split in _SPLITS:
-        part = table[table["split"] == split]
-        values = {column: part[column].tolist() for column in columns}
-        values["topic"] = topics.str2int(part["topic"].tolist())
-        splits[split] = Dataset.from_dict(values, features=features)
+        part = table.loc[table["split"] == split, list(features)]
+        splits[split] = Dataset.from_dict(part.to_dict("list"), features=features)
     return DatasetDict(splits)
 
 
@@ -97,14 +87,13 @@ def harvest(sources: Iterable[tuple[str, Path]], progress: bool = True) -> DataF
     from pandas import DataFrame
     from tqdm.auto import tqdm
 
+    bar = tqdm(list(sources), "reading docstrings", unit=" files", disable=not progress)
     known: set[str] = set()
     rows = []
     number = 0
     gc.disable()  # else it would walk through all objects of torch again and again
     try:
-        for topic, file in tqdm(
-            list(sources), "reading docstrings", unit=" files", disable=not progress
-        ):
+        for topic, file in bar:
             for docstring in _docstrings(file):
                 sentences = docstring_sentences(docstring)
                 number += 1
@@ -129,11 +118,9 @@ def installed_sources() -> Iterator[tuple[str, Path]]:
             topic = "python" if root == python else inside[0].lstrip("_")
             for name in sorted(files):
                 file = Path(folder, name)
-                if (
-                    name.endswith(".py")
-                    and not name.startswith("test_")
-                    and file.stat().st_size <= _LARGEST_FILE
-                ):
+                if name.startswith("test_") or not name.endswith(".py"):
+                    continue
+                if file.stat().st_size <= _LARGEST_FILE:
                     yield topic, file
 
 
@@ -143,11 +130,10 @@ def _library_folders() -> list[str]:
 
 def _versions() -> list[str]:
     """What is read, by name and version; not this project, nor what else a process happens to find on its path."""
-    libraries = {
-        f"{each.name} {each.version}" for each in metadata.distributions(path=_library_folders())
-    }
+    libraries = metadata.distributions(path=_library_folders())
+    versions = {f"{each.name} {each.version}" for each in libraries}
     return sorted(
-        each for each in libraries if not each.replace("_", "-").startswith("contrast-kit ")
+        each for each in versions if not each.startswith(("contrast-kit ", "contrast_kit "))
     )
 
 
@@ -173,9 +159,8 @@ def _docstrings(file: Path) -> Iterator[str]:
 
 def _split(sentence: str) -> str:
     """Choose a split by the sentence itself: it stays there when other libraries are installed."""
-    share = (
-        int.from_bytes(hashlib.blake2b(sentence.lower().encode(), digest_size=8).digest()) / 2**64
-    )
+    digest = hashlib.blake2b(sentence.lower().encode(), digest_size=8).digest()
+    share = int.from_bytes(digest) / 2**64
     for split, size in _SPLITS.items():
         share -= size
         if share < 0:
@@ -216,58 +201,6 @@ def _harvested(progress: bool) -> DataFrame:
 
 # From a docstring to its sentences
 
-# Sections that are lists of names rather than prose, in numpy's, Google's and plain spelling.
-_LISTS = (
-    "parameters|other parameters|returns?|yields?|raises?|warns?|attributes|methods|see also|references|args"
-    "|arguments|keyword args|keyword arguments|keywords|params|kwargs|options|shape|inputs?|outputs?|usage"
-    "|signature|todo|authors?|properties|fields|members|examples?|caveats|versions?|copyright|license"
-    "|call arguments|input shape|output shape|side effects|exceptions"
-)
-_LIST_HEADING = re.compile(rf"^(?:#+ |\*\*)?(?:{_LISTS})\b[\w ]*:{{0,2}}(?:\*\*)?$", re.IGNORECASE)
-_UNDERLINE = re.compile(r"^\s*([=\-~^\"'`#*+])\1{2,}\s*$")
-_HEADING = re.compile(r"^(?:#+ .*|[A-Z][\w ]{0,40}:{0,2})$")
-_FIELD = re.compile(r"^\s*[:@][a-zA-Z]+\b[^:`]*:")
-_BULLET = re.compile(r"^\s*(?:[-*+•] |\d+[.)] |\(?[a-z0-9]\) |\|)")
-_CODE = re.compile(r"^\s*(?:>>>|\.\.\.|\$ |% |In \[|Out\[|```|~~~|\.\. )")
-
-_INLINE = [  # markup → the words a reader sees
-    (re.compile(r"\s?\[[\w#*-]{1,12}\]_"), ""),  # a footnote
-    (re.compile(r":[\w:+-]+:`[!~]?([^`<]+?)\s*<[^`>]*>`"), r"\1"),  # :class:`words <target>`
-    (re.compile(r":[\w:+-]+:`~(?:[^`]*\.)?([^`.]+)`"), r"\1"),  # :class:`~module.Name`
-    (re.compile(r":[\w:+-]+:`!?([^`]+)`"), r"\1"),  # :class:`Name`
-    (re.compile(r"`([^`<]+?)\s*<[^`>]+>`__?"), r"\1"),  # `words <https://…>`_
-    (re.compile(r"\[`?([^\]`]+)`?\]\((?:[^)]*)\)"), r"\1"),  # [words](https://…)
-    (re.compile(r"\[`~?([^\]`]+)`\]"), r"\1"),  # [`Name`]
-    (re.compile(r"``?([^`]+?)``?_{0,2}"), r"\1"),  # ``code``, `word`_
-    (re.compile(r"(?<!\w)\*\*([^*\s][^*]*)\*\*(?!\w)"), r"\1"),
-    (re.compile(r"(?<!\w)[*_]([^*_\s][^*_]*)[*_](?!\w)"), r"\1"),
-    (re.compile(r"\|(\w+)\|"), r"\1"),
-    (re.compile(r"\\ "), ""),  # an escaped space, as in `word`\ s
-]
-
-_ODD = re.compile(  # what prose does not have: symbols, addresses, calls, dotted names, spaces before a stop
-    r"[_=<>{}\\|@#`~^$\[\]*+/]|https?:|www\.|\(\)|::|\.\.|--|[a-z]\.[a-z]{2,}|\d\.\d+\.\d|\w:\w|\s[.,;:)]"
-    r"|[^ -~’“”–—]"
-)
-_SHOUT = re.compile(r"\b[A-Z]{5,}\b")
-_CAMEL = re.compile(r"\b(?:[a-z]+[A-Z]\w*|(?:[A-Z][a-z0-9]+){2,}[A-Z]*)\b")
-_NUMBER = re.compile(r"\b\d[\d.,]*\b")
-_WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
-_FUNCTION_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        "the a an of is are was were to in on and or for be been this that these those with not if by from as "
-        "at it its when which will can may should must has have does do no all any each than then but into "
-        "only so we you",
-    )
-)
-_NOTICE = re.compile(
-    r"copyright|licen[sc]ed?\b|all rights reserved|warrant|\bauthors?:|\bversionadded|deprecated since"
-    r"|e-?mail|doctest"
-    r"|\bpylint|\bnoqa|\btodo\b|\bfixme|redistribut|\bisbn\b|\bdoi\b|\bpp\. \d|\bvol\. |et al",
-    re.IGNORECASE,
-)
-
 
 def docstring_sentences(docstring: str) -> list[str]:
     """Give the sentences of English prose in a docstring, in order, without code and markup.
@@ -307,22 +240,17 @@ def is_prose(sentence: str) -> bool:
     >>> is_prose("x = f(y) for all y in the list.")
     False
     """
-    if not sentence[0].isupper() or sentence[-1] not in ".?!" or _ODD.search(sentence):
+    if not sentence[0].isupper() or sentence[-1] not in ".?!" or _IS["odd"].search(sentence):
         return False
-    words = _WORD.findall(sentence)
-    if (
-        not 5 <= len(words) <= 60
-        or sentence.count("(") != sentence.count(")")
-        or sentence.count('"') % 2
-    ):
+    words = _IS["word"].findall(sentence)
+    if not 5 <= len(words) <= 60 or sum(map(len, words)) + len(words) < 0.88 * len(sentence):
         return False
-    if sum(map(len, words)) + len(words) < 0.88 * len(sentence) or _NOTICE.search(sentence):
+    if sentence.count("(") != sentence.count(")") or sentence.count('"') % 2:
         return False
-    if (
-        len(_CAMEL.findall(sentence)) > 2
-        or len(_SHOUT.findall(sentence)) > 1
-        or len(_NUMBER.findall(sentence)) > 3
-    ):
+    if _IS["notice"].search(sentence):
+        return False
+    most = {"camel": 2, "shout": 1, "number": 3}
+    if any(len(_IS[kind].findall(sentence)) > most[kind] for kind in most):
         return False
     letters = sum(len(word) == 1 and word not in "aAI" for word in words)
     small_words = sum(word.lower() in _FUNCTION_WORDS for word in words)
@@ -333,29 +261,20 @@ def _paragraphs(docstring: str) -> Iterator[str]:
     """Yield the paragraphs at the margin, joined to one line each, outside lists of parameters and code."""
     paragraph: list[str] = []
     in_list = in_fence = False
-    lines = docstring.split("\n")
-    for at, line in enumerate(lines):
-        if line.lstrip().startswith(("```", "~~~")):
-            in_fence = not in_fence
-        underlined = at + 1 < len(lines) and _UNDERLINE.match(lines[at + 1]) is not None
-        heading = (
-            bool(line)
-            and not line[0].isspace()
-            and (underlined or _HEADING.match(line) is not None)
-        )
+    for line, following in pairwise([*docstring.split("\n"), "", ""]):
+        in_fence ^= line.lstrip().startswith(("```", "~~~"))
+        margin = line[:1].strip()  # nothing, in an empty line and in an indented one
+        underlined = bool(_IS["underline"].match(following))
+        heading = margin and (underlined or _IS["heading"].match(line))
         if heading:
             # under an underlined heading a list stands at the margin; under "Args:" it is indented anyway
-            in_list = underlined and _LIST_HEADING.match(line.strip()) is not None
-        breaks = not line.strip() or heading or in_list or in_fence or line[0].isspace()
-        if breaks or any(pattern.match(line) for pattern in (_UNDERLINE, _CODE, _FIELD, _BULLET)):
-            yield from _joined(paragraph)
-            # the lines that follow a bullet or a field without a gap belong to it
-            paragraph = [] if not line.strip() or heading or _UNDERLINE.match(line) else [""]
+            in_list = underlined and _IS["list_heading"].match(line.strip())
+        kinds = [kind for kind in ("underline", "code", "field", "bullet") if _IS[kind].match(line)]
+        if margin and not (heading or in_list or in_fence or kinds):
+            paragraph.append(line)
             continue
-        paragraph.append(line)
-    yield from _joined(paragraph)
-
-
-def _joined(paragraph: list[str]) -> Iterator[str]:
-    if paragraph and paragraph[0]:
-        yield " ".join(paragraph)
+        if paragraph and paragraph[0]:
+            yield " ".join(paragraph)
+        # the lines that follow a bullet or a field without a gap belong to it
+        ended = not line.strip() or heading or "underline" in kinds
+        paragraph = [] if ended else [""]

@@ -136,7 +136,7 @@ def nlvr2(file: str | Path) -> list[Row]:
     """NLVR2's sentences: `sentence`, `label` (1 true), `identifier`, and the names of two photographs, `left_name` and
     `right_name`, by its convention `<split>-<set>-<pair>-img0.png` and `-img1.png`. The photographs are not free."""
     rows = []
-    for line in Path(file).read_text("utf-8").splitlines():
+    for line in filter(None, Path(file).read_text("utf-8").split("\n")):
         row = json.loads(line)
         split, group, pair, _ = row["identifier"].split("-")
         entries = dict(sentence=row["sentence"], identifier=row["identifier"])

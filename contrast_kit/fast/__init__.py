@@ -60,27 +60,21 @@ def scores_at_once(device: Any) -> int:
 
 
 _HOMES = {
-    "info_nce": "contrast",
-    "nt_xent": "contrast",
-    "sup_con": "contrast",
-    "pair_log_sum_exp": "tiles",
-    "Guesses": "vocabulary",
-    "WordScores": "vocabulary",
-    "sum_over_words": "vocabulary",
-    "faster": "options",
-    "Packed": "packed",
-    "attend": "packed",
-    "unpack": "packed",
-    "filled_up": "shapes",
-    "quick_mask": "fixed_capacity",
+    "contrast": ("info_nce", "nt_xent", "sup_con"),
+    "tiles": ("pair_log_sum_exp",),
+    "vocabulary": ("Guesses", "WordScores", "sum_over_words"),
+    "options": ("faster",),
+    "packed": ("Packed", "attend", "unpack"),
+    "shapes": ("filled_up",),
+    "fixed_capacity": ("quick_mask",),
+    "kernels": (),
 }
 
 
-def __getattr__(
-    name: str,
-) -> Any:  # each part loads at first use: a reader of an equation imports none of them
-    if name == "kernels":
-        return importlib.import_module(f"{__name__}.kernels")
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+def __getattr__(name: str) -> Any:
+    """Each part loads at first use: a reader of an equation imports none of them."""
+    for home, names in _HOMES.items():
+        if name == home or name in names:
+            module = importlib.import_module(f"{__name__}.{home}")
+            return module if name == home else getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -22,14 +22,10 @@ class FixedPositions:
             count <= places,
             "More positions were chosen than the fixed capacity holds: use a larger share.",
         )
-        rank = torch.where(
-            chosen, chosen.cumsum(0) - 1, places
-        )  # [B*T], the row of each; the last is a bin
+        # The row of each position, [B*T]; the last row is a bin.
+        rank = torch.where(chosen, chosen.cumsum(0) - 1, places)
         numbers = torch.arange(len(chosen), device=rank.device)
-        self.where = where  # [B, T] bool
-        self.index = rank.new_zeros(places + 1).scatter_(0, rank, numbers)[
-            :-1
-        ]  # [M], places in the flattened view
+        self.index = rank.new_zeros(places + 1).scatter_(0, rank, numbers)[:-1]  # [M]
         self.counted = torch.arange(places, device=rank.device) < count  # [M] bool
 
     def rows(self, x: Tensor) -> Tensor:
@@ -39,11 +35,6 @@ class FixedPositions:
     def labels(self, ids: Tensor) -> Tensor:
         """Of ids [B, T] those that a loss asks for, [M]; -100, which it skips, in rows that are left over."""
         return self.rows(ids).masked_fill(~self.counted, -100)
-
-    # leaves with objectives' rewrite
-    def weights(self, each: Tensor) -> Tensor:
-        """The weight of each row, [M]: the entry of `each` [B] for its text, or 0 if the row is left over."""
-        return self.rows(each.unsqueeze(1).expand(self.where.shape)) * self.counted
 
 
 class FixedCapacity:
@@ -72,12 +63,8 @@ def quick_mask(model: nn.Module, inputs: dict[str, Tensor]) -> Tensor:
 
     If transformers made it, the program would wait for the device to learn whether there is any padding.
     """
-    mask = inputs["attention_mask"]
-    kind, attention = model.config.model_type, model.config._attn_implementation
-    if (
-        mask.device.type == "cpu"
-        or kind not in ("roberta", "bert", "electra")
-        or attention == "eager"
-    ):
-        return mask
-    return mask[:, None, None, :].bool()  # [B, 1, 1, T]
+    mask, config = inputs["attention_mask"], model.config
+    quick = mask.device.type != "cpu" and config.model_type in ("roberta", "bert", "electra")
+    if quick and config._attn_implementation != "eager":
+        return mask[:, None, None, :].bool()  # [B, 1, 1, T]
+    return mask

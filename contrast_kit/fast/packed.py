@@ -8,6 +8,7 @@ are those of the padded batch, up to rounding; dropout draws others.
 Letters: B examples, T tokens, N real tokens, R rows (N, or somewhat more), D width, H heads, d = D/H.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,20 +23,8 @@ from contrast_kit.fast.shapes import ROUND, compiled_by_shape, rounded_up
 
 NAME = "contrast_kit_packed"
 RELATIVE = ("mpnet", "contrast_kit_relative")
-RIGHT = (
-    *(
-        "albert",
-        "bert",
-        "camembert",
-        "data2vec-text",
-        "electra",
-        "ernie",
-        "mobilebert",
-        "roberta",
-        "xlm-roberta",
-    ),
-    *RELATIVE,
-)
+RIGHT = "albert bert camembert data2vec-text electra ernie mobilebert roberta xlm-roberta"
+RIGHT = (*RIGHT.split(), *RELATIVE)
 """Model types that are right when packed: embeddings that know their places, then a stack of post-norm layers whose
 only mixing of tokens is attention. Others mix or place tokens elsewhere too, and would give other vectors."""
 
@@ -99,9 +88,8 @@ class Group:
         real = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
         self.padded = not bool(real.all())
         self.real = real.to(device, non_blocking=True)  # bool [texts, t]
-        self.places = (
-            real.flatten().nonzero()[:, 0].to(device, non_blocking=True)
-        )  # [n], of the real tokens
+        places = real.flatten().nonzero()[:, 0]  # [n], of the real tokens
+        self.places = places.to(device, non_blocking=True)
 
     def spread(self, x: Tensor) -> Tensor:
         """[n, H, d] → [texts, H, t, d], zeros at padding."""
@@ -150,6 +138,8 @@ class Layout:
     are compiled by shape, a round number above it: the first token then fills it up, and is cut off in the end."""
     lengths: list[int]
     """Of the texts that have any token, from short to long."""
+    size: int
+    """N."""
 
     @classmethod
     def of(cls, attention_mask: Tensor, fill_up: bool = False) -> "Layout":
@@ -160,19 +150,10 @@ class Layout:
         row, column = real[order].nonzero(as_tuple=True)  # [N] each
         places = order[row] * real.shape[1] + column  # [N]
         if fill_up:
-            places = nn.functional.pad(
-                places, (0, rounded_up(len(places), 4 * ROUND) - len(places))
-            )
-        return cls(
-            tuple(real.shape),
-            places,
-            [size for size in sizes[order].tolist() if size],
-        )
-
-    @property
-    def size(self) -> int:
-        """N."""
-        return sum(self.lengths)
+            more = rounded_up(len(places), 4 * ROUND) - len(places)
+            places = nn.functional.pad(places, (0, more))
+        lengths = [size for size in sizes[order].tolist() if size]
+        return cls(tuple(real.shape), places, lengths, sum(lengths))
 
     @cached_property
     def groups(self) -> list[Group]:
@@ -192,10 +173,9 @@ class Layout:
 
     def unpack(self, x: Tensor) -> Tensor:
         """[1, R, …] → [B, T, …] with zeros at padding."""
-        places = x.new_zeros(self.shape[0] * self.shape[1], *x.shape[2:])
-        return places.index_copy(0, self.index[: self.size], x[0, : self.size]).unflatten(
-            0, self.shape
-        )
+        padded = x.new_zeros(math.prod(self.shape), *x.shape[2:])
+        padded = padded.index_copy(0, self.index[: self.size], x[0, : self.size])
+        return padded.unflatten(0, self.shape)
 
 
 def attend(
@@ -213,31 +193,24 @@ def attend(
     T], as for relative positions.
     """
     scale = scale or q.shape[-1] ** -0.5
-    if (
-        q.device.type == "cuda" and q.dtype.itemsize == 2 and bias is None and not dropout
-    ):  # all that the kernel knows
+    half = q.device.type == "cuda" and q.dtype.itemsize == 2
+    if half and bias is None and not dropout:  # all that the kernel knows
         return _attend_at_once(q, k, v, layout, scale)
     sizes = [group.size for group in layout.groups]
+    rows = zip(*(x[: layout.size].split(sizes) for x in (q, k, v)), strict=True)
     mixed = []
-    for group, *rows in zip(
-        layout.groups,
-        *(x[: layout.size].split(sizes) for x in (q, k, v)),
-        strict=True,
-    ):
-        mixed.append(
-            group.collect(group.attend(*map(group.spread, rows), dropout, scale, bias))
-        )  # [n, H, d]
+    for group, each in zip(layout.groups, rows, strict=True):
+        own = group.attend(*map(group.spread, each), dropout, scale, bias)
+        mixed.append(group.collect(own))  # [n, H, d]
     return torch.cat([*mixed, v.new_zeros(len(v) - layout.size, *v.shape[1:])])  # [R, H, d]
 
 
 def _attend_at_once(q, k, v, layout, scale):
     from torch.nn.attention.varlen import varlen_attn
 
-    ends = torch.tensor([0, *layout.lengths], dtype=torch.int32).cumsum(
-        0, dtype=torch.int32
-    )  # [B + 1]
-    ends = ends.to(q.device, non_blocking=True)
-    return varlen_attn(q, k, v, ends, ends, layout.lengths[-1], layout.lengths[-1], scale=scale)
+    lengths, longest = torch.tensor([0, *layout.lengths]), layout.lengths[-1]
+    ends = lengths.cumsum(0, dtype=torch.int32).to(q.device, non_blocking=True)  # [B + 1]
+    return varlen_attn(q, k, v, ends, ends, longest, longest, scale=scale)
 
 
 def attention(

@@ -31,6 +31,9 @@ from contrast_kit.fast import kernels
 LOG_2 = math.log(2)
 """Scores are made for `exp2`, which on a CPU takes half the time of `exp`: e^s = 2^(s / log 2)."""
 
+Visits = Iterator[tuple[slice, slice, Tensor]]
+"""Rows, columns and scores [R, C] of one tile after another."""
+
 
 def self_log_sum_exp(
     x: Tensor,
@@ -101,18 +104,9 @@ def rows_log_sum_exp(
     dtype = torch.promote_types(x.dtype, y.dtype)
     z, scale = scaled(x.to(dtype), tau)
     c, _ = scaled(y.to(dtype), tau)
-    if partner:
-        apart = (0, *apart)
     rows = max(1, fast.scores_at_once(x.device) // len(y))
-    return _RowsSum.apply(
-        z,
-        c,
-        groups,
-        others,
-        Tiles(scale, apart, (rows, len(y))),
-        partner,
-        torch.is_grad_enabled(),
-    )
+    panels = Tiles(scale, (0, *apart) if partner else apart, (rows, len(y)))
+    return _RowsSum.apply(z, c, groups, others, panels, partner, torch.is_grad_enabled())
 
 
 def pair_log_sum_exp(x: Tensor, tau: float, *, tile: int | None = None) -> Tensor:
@@ -132,11 +126,8 @@ def pair_log_sum_exp(x: Tensor, tau: float, *, tile: int | None = None) -> Tenso
     """
     if overflows(tau, x.dtype, len(x) ** 2):
         return torch.logsumexp(self_log_sum_exp(x, tau, tile=tile), dim=0)
-    return _PairSum.apply(
-        x,
-        Tiles(1 / tau, (0,), tile_sides(x, tile)),
-        torch.is_grad_enabled() and x.requires_grad,
-    )
+    tiles = Tiles(1 / tau, (0,), tile_sides(x, tile))
+    return _PairSum.apply(x, tiles, torch.is_grad_enabled() and x.requires_grad)
 
 
 def overflows(tau: float | Tensor, dtype: torch.dtype, n: int) -> bool:
@@ -183,16 +174,9 @@ class Tiles:
     """
 
     def __init__(self, scale: float, apart: tuple, sides: tuple[int, int]):
-        self.scale, self.apart, self.sides, self.half = (
-            scale,
-            apart,
-            sides,
-            fast.HALF,
-        )
+        self.scale, self.apart, self.sides, self.half = scale, apart, sides, fast.HALF
 
-    def upper(
-        self, z: Tensor, groups: Tensor | None = None
-    ) -> Iterator[tuple[slice, slice, Tensor]]:
+    def upper(self, z: Tensor, groups: Tensor | None = None) -> Visits:
         """Rows, columns and scores [R, C] of the tiles of z zᵀ on and above the diagonal; scores of a group are -inf.
 
         The first tile of a strip of rows begins with those rows' own columns, and so holds both (i, j) and (j, i) of
@@ -211,11 +195,11 @@ class Tiles:
         groups: Tensor | None,
         others: Tensor | None,
         upper: bool = False,
-    ) -> Iterator[tuple[slice, slice, Tensor]]:
+    ) -> Visits:
         """The same for all tiles of z cᵀ; `groups` [N] and `others` [M] are compared."""
+        room = self.room(z, c)
         if self.half:
             z, c = z.bfloat16(), c.bfloat16()
-        room = self.room(z, c)
         for rows in slices(0, len(z), self.sides[0]):
             for columns in slices(rows.start if upper else 0, len(c), self.sides[1]):
                 scores = self._scores(z[rows], c[columns], room)
@@ -227,19 +211,13 @@ class Tiles:
 
     def room(self, z: Tensor, c: Tensor) -> Tensor:
         """Memory for one tile."""
-        entries = min(self.sides[0], len(z)) * min(self.sides[1], len(c))
-        return torch.empty(
-            entries,
-            device=z.device,
-            dtype=torch.promote_types(z.dtype, torch.float32),
-        )
+        return z.new_empty(min(self.sides[0], len(z)) * min(self.sides[1], len(c)))
 
     def _scores(self, x, y, room):
-        """scale x yᵀ / log 2 in float32 or better, written into `room`: [R, D], [C, D] → [R, C]."""
-        scores = shaped(room, len(x), len(y))
-        scale = self.scale / LOG_2
+        """scale x yᵀ / log 2, written into `room`: [R, D], [C, D] → [R, C]."""
+        scores, scale = shaped(room, len(x), len(y)), self.scale / LOG_2
         if self.half:
-            torch.mul(half_product(y, x.T), scale, out=scores.T)
+            torch.mul(kernels.half_product(y, x.T), scale, out=scores.T)
         else:
             torch.addmm(scores.T, y, x.T, beta=0, alpha=scale, out=scores.T)
         return scores
@@ -247,7 +225,7 @@ class Tiles:
     def add_product(self, total: Tensor, p: Tensor, z: Tensor) -> None:
         """total += scale p z, [R, C] x [C, D], in place."""
         if self.half:
-            total.add_(half_product(p.bfloat16(), z.bfloat16()), alpha=self.scale)
+            total.add_(kernels.half_product(p, z), alpha=self.scale)
         else:
             total.addmm_(p, z, alpha=self.scale)
 
@@ -274,9 +252,8 @@ class _SelfSum(Function):
         z, groups, total, kept = ctx.saved_tensors
         tiles = ctx.tiles
         with torch.no_grad(), kernels.tile_products(z):
-            weights = (upstream / total).masked_fill(
-                total == 0, 0.0
-            )  # [N]; 0 for a row that meets no other
+            # [N]; 0 for a row that meets no other
+            weights = (upstream / total).masked_fill(total == 0, 0.0)
             gradient = torch.zeros_like(z)
             room = tiles.room(z, z)
             for rows, columns, terms in _terms(tiles, z, groups, kept):
@@ -329,11 +306,8 @@ class _RowsSum(Function):
     @staticmethod
     def forward(ctx, z, c, groups, others, panels, partner, grad):
         value = z.new_empty(len(z))
-        of_z, of_c = None, None
-        if grad and z.requires_grad:
-            of_z = torch.zeros_like(z)
-        if grad and c.requires_grad:
-            of_c = torch.zeros_like(c)
+        of_z = torch.zeros_like(z) if grad and z.requires_grad else None
+        of_c = torch.zeros_like(c) if grad and c.requires_grad else None
         with kernels.tile_products(z):
             for rows, pull in _pulls(z, c, groups, others, panels, partner, value):
                 if of_z is not None:
@@ -348,27 +322,22 @@ class _RowsSum(Function):
     def backward(ctx, upstream):
         z, c, groups, others, of_z, of_c, value = ctx.saved_tensors
         panels, partner = ctx.options
-        if (
-            not partner
-        ):  # a row that meets nobody has no gradient, even where what comes from above is NaN
+        # A row that meets nobody has no gradient, even where what comes from above is NaN.
+        if not partner:
             upstream = upstream.masked_fill(value == -torch.inf, 0.0)
         with torch.no_grad(), kernels.tile_products(z):
             if of_z is not None:
                 of_z = of_z * upstream[:, None]
-            if of_c is not None and (
-                upstream.stride(0) == 0 or len(z) == 1
-            ):  # one number for all anchors
+            alike = upstream.stride(0) == 0 or len(z) == 1  # one number for all anchors
+            if of_c is not None and alike:
                 of_c = of_c * upstream[0]
             elif of_c is not None:
                 of_c = torch.zeros_like(c)
                 value = torch.empty_like(upstream)
                 for rows, pull in _pulls(z, c, groups, others, panels, partner, value):
                     panels.add_product(of_c, pull.mul_(upstream[rows, None]).T, z[rows])
-        return (
-            first_derivative_only(of_z, z, c),
-            first_derivative_only(of_c, z, c),
-            *[None] * 5,
-        )
+        gradients = (first_derivative_only(gradient, z, c) for gradient in (of_z, of_c))
+        return *gradients, *[None] * 5
 
 
 def _pulls(z, c, groups, others, panels, partner, value):
@@ -429,13 +398,6 @@ def slices(start: int, stop: int, size: int) -> Iterator[slice]:
 def shaped(room: Tensor, rows: int, columns: int) -> Tensor:
     """A tile [R, C] in this memory, column by column: for low strips, processors multiply the transpose faster."""
     return room[: rows * columns].view(columns, rows).T
-
-
-def half_product(x: Tensor, y: Tensor) -> Tensor:
-    """The float32 product of two bfloat16 matrices; rounding the product itself to bfloat16 would lose the cosine."""
-    if x.device.type == "cuda":
-        return torch.mm(x, y, out_dtype=torch.float32)
-    return x.float() @ y.float()  # the same numbers where nothing is gained by it
 
 
 def softplus(x: Tensor) -> Tensor:

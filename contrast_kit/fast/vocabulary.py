@@ -145,17 +145,8 @@ def sum_over_words(
         3, len(labels), dtype=torch.promote_types(states.dtype, torch.float32)
     )
     guesses = Guesses(log_q, torch.empty_like(words[0]), log_best, log_other)
-    total = _Blocks.apply(
-        terms,
-        size,
-        torch.is_grad_enabled(),
-        words,
-        guesses,
-        states,
-        weight,
-        bias,
-        *rows,
-    )
+    grad = torch.is_grad_enabled()
+    total = _Blocks.apply(terms, size, grad, words, guesses, states, weight, bias, *rows)
     return total, guesses
 
 
@@ -176,18 +167,14 @@ class _Blocks(Function):
         total = states.new_zeros((), dtype=exact)
         with torch.autocast(kind, enabled=False):
             table = weight.to(product)  # [V, D], once and not for each block
-            room = states.new_empty(
-                min(size, len(states)) * len(weight), dtype=exact
-            )  # scores of every block
+            # scores of every block
+            room = states.new_empty(min(size, len(states)) * len(weight), dtype=exact)
             for block in slices(0, len(states), size):
                 h = states[block].to(product)  # [R, D]
                 scores = _scores(h, table, bias, room)  # [R, V]
                 label, other = (ids[block].unsqueeze(1) for ids in words)  # [R, 1] each
                 mass = _softmax(scores, label, other, [kept[block] for kept in guesses])  # [R]
-                leaves = [
-                    guesses.log_q[block].clone(),
-                    *(row[block].detach() for row in rows),
-                ]
+                leaves = [guesses.log_q[block].clone(), *(row[block].detach() for row in rows)]
                 if not any(g is not None for g in gradients):
                     total += terms(*leaves).sum()
                     continue
@@ -215,9 +202,8 @@ class _Blocks(Function):
             raise RuntimeError(
                 "sum_over_words keeps its gradient for one backward pass; compute the sum again."
             )
-        derived = torch.empty(
-            0, requires_grad=True
-        )  # so that a gradient of the gradient is not silently 0
+        # so that a gradient of the gradient is not silently 0
+        derived = torch.empty(0, requires_grad=True)
         with torch.no_grad():
             for gradient in gradients:
                 if gradient is not None:
@@ -241,16 +227,12 @@ def _softmax(scores, label, other, guesses):
     """Fill the guesses; the scores become e^(score - the largest), whose sums [R] are returned."""
     log_q, best, log_best, log_other = guesses
     top, best[:] = scores.max(1)  # [R] each
-    of_label, of_other = (
-        scores.gather(1, label),
-        scores.gather(1, other),
-    )  # [R, 1] each
-    mass = (
-        scores.sub_(top.unsqueeze(1)).exp_().sum(1)
-    )  # [R, V] → [R]: the denominator, times exp(-top)
+    of_label, of_other = (scores.gather(1, word).squeeze(1) for word in (label, other))  # [R] each
+    # [R, V] → [R]: the denominator, times exp(-top)
+    mass = scores.sub_(top.unsqueeze(1)).exp_().sum(1)
     torch.neg(mass.log(), out=log_best)
-    torch.add(of_label.squeeze(1) - top, log_best, out=log_q)
-    torch.add(of_other.squeeze(1) - top, log_best, out=log_other)
+    torch.add(of_label - top, log_best, out=log_q)
+    torch.add(of_other - top, log_best, out=log_other)
     return mass
 
 
@@ -265,11 +247,9 @@ def _add_products(scores, states, weight, gradients, block):
     if of_weight is None:
         return
     if states.dtype == of_weight.dtype:
-        of_weight.addmm_(
-            scores.T, states
-        )  # in place: a second [V, D] would be the largest tensor here
+        # in place: a second [V, D] would be the largest tensor here
+        of_weight.addmm_(scores.T, states)
         return
-    for some, of_them in zip(
-        of_weight.split(WORDS_AT_ONCE), scores.split(WORDS_AT_ONCE, 1), strict=True
-    ):
+    parts = of_weight.split(WORDS_AT_ONCE), scores.split(WORDS_AT_ONCE, 1)
+    for some, of_them in zip(*parts, strict=True):
         some += of_them.T @ states  # in lower precision it cannot be in place

@@ -170,6 +170,8 @@ COCO_LM_SEARCH = {model: _SEARCH[f"COCO-LM {model}"] for model in ("base", "larg
 """What COCO-LM searched for each task, by the size of model: tables 7 and 8. Those of base also hold for base++."""
 LM_BFF = _rows("lm_bff")[0] | {"fine_tuning": _FINE_TUNING["LM-BFF"]}
 """LM-BFF, section 3.3 and its scripts, which COCO-LM's table 4 follows with other learning rates (section 5.3)."""
+LM_BFF_TEMPLATES = _by("task", of="lm_bff_templates")
+"""LM-BFF's manual templates and label words of GLUE's tasks, as `tasks.prompting.Template` takes them."""
 COCO_LM_MODELS = _by("setting", of="coco_lm_models")
 """COCO-LM's models, by the name of their setting."""
 COCO_LM_TABLE_3 = _by("row", of="coco_lm_ablations")

@@ -2,22 +2,21 @@
 
 | question | call |
 |---|---|
-| what is in the vectors, without changing the encoder? | `probe`, `linear_probe`, `knn_probe`, `zero_shot_sts` |
+| what is in the vectors, without changing the encoder? | `probe`, `linear_probe`, `knn_probe` |
 | how well does it do a task after fine-tuning? | `fine_tune(…).evaluate(rows)` |
 | do texts that mean the same lie closer than random ones? | `similar_against_random` |
 | does it name a hidden word? | `fill_rate` |
 | which method is better, and is that more than luck? | `run(protocols.CMLM, data, encoder)` → `.differences("FT")` |
 | is it better than counting words on the same rows? | `baseline(protocols.CMLM, data)` |
 | how does that change with noise, or the batch size? | `sweep(protocols.SCL_NOISE, data, encoder, paraphraser=…)` |
-| with which settings? | `search(protocols.COCO_LM, data, encoder, budget=8)` |
 | does it find answers, and know when there are none? | `squad.run(data.load("squad_v2"), encoder)` |
 | how well does a masked LM do when asked in words? | `run(protocols.COCO_LM_PROMPTS, mnli, encoder, {"prompt": …})` |
 | what do the tests say that researchers know? | `standard.sts`, `standard.blimp`, `standard.evaluate` |
 | is an answer about a picture right? | `soft_accuracy`, `gqa_scores`, `nlvr2_scores` |
 | could it be given without looking? | `question_only`, `picture_only` |
-| does what was learnt on one task help on another? | `transfer(sst2, [amazon, yelp], encoder)` |
+| does what was learnt on one task help on another? | `run(protocols.SCL_TRANSFER, yelp, tuned.objective)` |
 
-`examples/` has more: GLUE's submission files, a search in order of promise, tasks of mteb.
+`examples/` has more: the search of a paper's grid, transfer between tasks, GLUE's submission files, tasks of mteb.
 """
 
 from contrast_kit.tasks import answers, priors, prompting, protocols, scoreboard, squad, standard
@@ -33,7 +32,7 @@ from contrast_kit.tasks.metrics import (
     spearman,
 )
 from contrast_kit.tasks.pairs import PairCosines, hard_pairs, similar_against_random
-from contrast_kit.tasks.priors import picture_only, picture_vectors, question_only
+from contrast_kit.tasks.priors import count_words, picture_only, picture_vectors, question_only
 from contrast_kit.tasks.probes import (
     encoder_hash,
     fill_rate,
@@ -41,14 +40,11 @@ from contrast_kit.tasks.probes import (
     linear_probe,
     probe,
     weights_hash,
-    zero_shot_sts,
 )
 from contrast_kit.tasks.protocol import PIPELINES, Pipeline, Protocol, Sweep
-from contrast_kit.tasks.protocols import PROTOCOLS, SWEEPS
 from contrast_kit.tasks.results import Results, interval
-from contrast_kit.tasks.runs import baseline, count_words, run
+from contrast_kit.tasks.runs import baseline, run, sweep
 from contrast_kit.tasks.splits import HeldOut, draw, hold_out, split_hash
-from contrast_kit.tasks.studies import SearchResults, SweepResults, search, sweep, transfer
 from contrast_kit.tasks.table import TASKS, Task, TaskData, get_task, load, score
 from contrast_kit.tasks.vision import (
     by_type,
@@ -62,8 +58,6 @@ from contrast_kit.tasks.vision import (
 __all__ = [
     "METRICS",
     "PIPELINES",
-    "PROTOCOLS",
-    "SWEEPS",
     "TASKS",
     "FineTuned",
     "HeldOut",
@@ -71,9 +65,7 @@ __all__ = [
     "Pipeline",
     "Protocol",
     "Results",
-    "SearchResults",
     "Sweep",
-    "SweepResults",
     "Task",
     "TaskData",
     "accuracy",
@@ -111,7 +103,6 @@ __all__ = [
     "run",
     "score",
     "scoreboard",
-    "search",
     "similar_against_random",
     "soft_accuracies",
     "soft_accuracy",
@@ -120,7 +111,5 @@ __all__ = [
     "squad",
     "standard",
     "sweep",
-    "transfer",
     "weights_hash",
-    "zero_shot_sts",
 ]

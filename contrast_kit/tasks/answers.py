@@ -2,7 +2,7 @@
 
 import re
 import string
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -38,7 +38,7 @@ def f1(predicted: str, gold: str) -> float:
     words, wanted = normalized(predicted).split(), normalized(gold).split()
     if not words or not wanted:
         return float(words == wanted)
-    shared = sum((Counter(words) & Counter(wanted)).values())
+    shared = (Counter(words) & Counter(wanted)).total()
     if not shared:
         return 0.0
     precision, recall = shared / len(words), shared / len(wanted)
@@ -52,9 +52,8 @@ def golds(row: Mapping[str, Any]) -> list[str]:
 
 def scores_of(predicted: str, row: Mapping[str, Any]) -> tuple[float, float]:
     """EM and F1 of one answer, each the best over the gold answers."""
-    return max(exact(predicted, gold) for gold in golds(row)), max(
-        f1(predicted, gold) for gold in golds(row)
-    )
+    em, word_f1 = (max(metric(predicted, gold) for gold in golds(row)) for metric in (exact, f1))
+    return em, word_f1
 
 
 def score(predictions: Mapping[str, str], rows: Any) -> dict[str, float]:
@@ -74,18 +73,16 @@ def score(predictions: Mapping[str, str], rows: Any) -> dict[str, float]:
     >>> score({"1": "The kite"}, [row])["exact"]
     100.0
     """
-    rows = questions(rows)
+    rows = as_rows(rows)
+    if len({row["id"] for row in rows}) < len(rows):
+        raise ValueError("An id occurs twice: one prediction would stand for two questions.")
     each = np.array([scores_of(predictions[row["id"]], row) for row in rows])  # [N, 2]
     has = np.array([bool(in_lists(row["answers"])["text"]) for row in rows])  # [N]
     result = {}
     for name, part in {"": each, "HasAns_": each[has], "NoAns_": each[~has]}.items():
         if len(part):
-            em, word_f1 = 100 * part.mean(0)
-            result |= {
-                f"{name}exact": float(em),
-                f"{name}f1": float(word_f1),
-                f"{name}total": len(part),
-            }
+            em, word_f1 = (100 * part.mean(0)).tolist()
+            result |= {f"{name}exact": em, f"{name}f1": word_f1, f"{name}total": len(part)}
     return result
 
 
@@ -110,27 +107,15 @@ def best_threshold(
     -3.0
     """
     which = ("exact", "f1").index(metric)
-    by_null: dict[float, float] = {}  # equal null scores are answered together
-    for row in questions(rows):
+    gains: dict[float, float] = defaultdict(float)  # equal null scores are answered together
+    for row in as_rows(rows):
         text, null = answers[row["id"]]
-        gain = scores_of(text, row)[which] - scores_of("", row)[which]
-        by_null[null] = by_null.get(null, 0.0) + gain
-    thresholds = [-np.inf, *sorted(by_null)]
-    gains = np.cumsum(
-        [0.0, *(by_null[null] for null in thresholds[1:])]
-    )  # of answering up to each threshold
-    return float(thresholds[int(gains.argmax())])
+        gains[null] += scores_of(text, row)[which] - scores_of("", row)[which]
+    thresholds = [-np.inf, *sorted(gains)]
+    totals = np.cumsum([0.0, *(gains[null] for null in thresholds[1:])])  # answered up to each
+    return float(thresholds[int(totals.argmax())])
 
 
 def apply_threshold(answers: Mapping[str, tuple[str, float]], threshold: float) -> dict[str, str]:
     """The answer of each question: "" where its null score is above the threshold."""
     return {key: "" if null > threshold else text for key, (text, null) in answers.items()}
-
-
-def questions(rows: Any) -> list[dict[str, Any]]:
-    """The questions as dicts; raises for an id that occurs twice: one prediction would stand for two."""
-    rows = [dict(row) for row in as_rows(rows)]
-    key, count = Counter(row["id"] for row in rows).most_common(1)[0]
-    if count > 1:
-        raise ValueError(f"The id {key!r} occurs twice: ids tell questions apart.")
-    return rows

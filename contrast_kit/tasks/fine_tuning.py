@@ -43,21 +43,15 @@ class FineTuned:
         return next((row for row in self.validation if row["step"] == self.best_step), {})
 
     def __repr__(self) -> str:
-        scores = "".join(
-            f", validation {name} {value:.3f}"
-            for name, value in self.best.items()
-            if name != "step"
-        )
-        stopped = " (stopped on request)" if self.run.interrupted else ""
-        kept = f"step {self.best_step} of {self.run.total}{scores}{stopped}"
-        return f"{type(self.objective).__name__} on {self.task.name}: {kept}"
+        text = f"{type(self.objective).__name__} on {self.task.name}: step {self.best_step} of {self.run.total}"
+        for name in self.task.metrics if self.best else ():
+            text += f", validation {name} {self.best[name]:.3f}"
+        return text
 
     def predict(self, rows: Any) -> np.ndarray:
         """The predicted class, or score, of each row, [N]."""
-        precision = self.run.training.precision
-        return predict(
-            self.objective, rows, task=self.task, max_length=self.max_length, precision=precision
-        )
+        how = dict(max_length=self.max_length, precision=self.run.training.precision)
+        return predict(self.objective, rows, task=self.task, **how)
 
     def evaluate(self, rows: Any) -> dict[str, float]:
         """The task's metrics on rows."""
@@ -71,8 +65,6 @@ def fine_tune(
     *,
     task: Task | str,
     method: Any = FineTune,
-    epochs: float | None = None,
-    steps: int | None = None,
     batch_size: int = 16,
     lr: float = 1e-5,
     evaluate_every: int = 100,
@@ -92,11 +84,11 @@ def fine_tune(
         validation: rows to select by; without them the last step is kept.
         task: a `Task`, or its name in the table `TASKS`.
         method: what makes the objective: `FineTune` (plain), `SCL`, or `partial(SCL, lam=0.9)`.
-        epochs, steps: how long; an epoch is every row once, in ⌈N / batch size⌉ updates. One epoch by default.
         batch_size, lr: CMLM, SCL: 16 and 1e-5 (for RoBERTa). Encoders of this kit's tiny kind want 5e-4 or so.
         evaluate_every: updates between two evaluations. CMLM: 100.
         seed: of the head, the order of the rows, and dropout.
-        settings: other settings of `Training`: warmup, decay, precision, max_length, chunk_size, …
+        settings: other settings of `Training`: warmup, decay, precision, max_length, chunk_size, …, and `epochs` or
+            `steps`: an epoch, which is the default, is every row once, in ⌈N / batch size⌉ updates.
 
     Example:
         >>> import contrast_kit as ck
@@ -114,11 +106,10 @@ def fine_tune(
         (500,)
     """
     task = get_task(task)
-    if steps is None and epochs is None:
-        epochs = 1
+    if settings.get("steps") is None and settings.get("epochs") is None:
+        settings["epochs"] = 1
     settings = {"max_length": min(128, encoder_of(start).max_length)} | settings
-    settings |= dict(steps=steps, epochs=epochs, batch_size=batch_size, lr=lr, seed=seed)
-    training = Training.of(settings)
+    training = Training.of(settings | dict(batch_size=batch_size, lr=lr, seed=seed))
     objective = prepare(start, method, task, seed)
     texts = tokenized(train, objective.encoder, task, training.max_length)
     total = training.total_steps(math.ceil(len(texts) / batch_size))
@@ -127,10 +118,11 @@ def fine_tune(
     if validation is not None:
         best = BestWeights(task, validation, training.max_length)
     run = fit(objective, texts, training, callback=best, progress=progress)
-    if best is None or best.weights is None:  # or stopped before the first evaluation
-        return FineTuned(task, objective, run, run.steps, max_length=training.max_length)
-    objective.load_state_dict(best.weights)
-    return FineTuned(task, objective, run, best.step, best.evaluations, training.max_length)
+    tuned = FineTuned(task, objective, run, run.steps, max_length=training.max_length)
+    if best is not None and best.weights is not None:  # not stopped before the first evaluation
+        objective.load_state_dict(best.weights)
+        tuned.best_step, tuned.validation = best.step, best.evaluations
+    return tuned
 
 
 def encoder_of(start: Encoder | FineTune) -> Encoder:
@@ -157,19 +149,16 @@ class BestWeights:
         self.task, self.rows, self.labels, self.max_length = task, rows, labels_of(rows), max_length
         self.evaluations: list[dict[str, float]] = []
         self.weights: dict[str, torch.Tensor] | None = None
-        self.step = 0
-        self.score = -math.inf
+        self.step, self.score = 0, -math.inf
 
     def __call__(self, run: Run) -> None:
-        if not isinstance(self.rows, Texts):
-            self.rows = tokenized(self.rows, run.encoder, self.task, self.max_length)
-        predicted = predict(
-            run.objective, self.rows, task=self.task, precision=run.training.precision
-        )
-        metrics = score(self.task, predicted, self.labels)
+        self.rows = tokenized(self.rows, run.encoder, self.task, self.max_length)
+        how = dict(task=self.task, precision=run.training.precision)
+        metrics = score(self.task, predict(run.objective, self.rows, **how), self.labels)
         self.evaluations.append({"step": run.steps, **metrics})
-        if metrics[self.task.metrics[0]] > self.score:
-            self.step, self.score = run.steps, metrics[self.task.metrics[0]]
+        value = metrics[self.task.metrics[0]]
+        if value > self.score:
+            self.step, self.score = run.steps, value
             state = run.objective.state_dict()
             self.weights = {name: value.detach().clone() for name, value in state.items()}
 
@@ -188,16 +177,17 @@ def predict(
 
     The rows' labels are not read. `rows` may be `Texts`. `FineTuned` predicts in the precision that it was trained in.
     """
-    texts = tokenized(rows, objective.encoder, get_task(task), max_length, labels=False)
+    encoder = objective.encoder
+    texts = tokenized(rows, encoder, get_task(task), max_length, labels=False)
     order = texts.lengths.argsort(
         stable=True, descending=True
     )  # [N], longest first: little padding
     predictions, generator = [], torch.Generator().manual_seed(0)
-    cast = autocast(precision, objective.encoder.device)
+    cast = autocast(precision, encoder.device)
     with evaluating(objective):
-        for first in range(0, len(order), batch_size):
-            batch = texts.batch(order[first : first + batch_size].tolist())
-            view = {key: value.to(objective.encoder.device) for key, value in batch.items()}
+        for rows in order.split(batch_size):
+            batch = texts.batch(rows.tolist())
+            view = {key: value.to(encoder.device) for key, value in batch.items()}
             with cast():
                 logits = objective.predicted_logits(view, generator).float()  # [B, C]
             answers = logits.squeeze(1) if objective.regression else logits.argmax(1)  # [B]

@@ -1,5 +1,6 @@
 """Texts that mean the same, against random ones: the first question to ask of any sentence encoder."""
 
+import math
 import re
 from typing import Any, NamedTuple
 
@@ -29,13 +30,12 @@ class PairCosines(NamedTuple):
         return geometry.separation(self.similar, self.random).item()
 
 
-def similar_against_random(encoder: Any, pairs: Pairs, n: int = 20_000) -> PairCosines:
-    """The cosines of `pairs`, and of `n` random pairs of their first texts (all pairs, if there are fewer).
+def similar_against_random(encoder: Any, pairs: Pairs) -> PairCosines:
+    """The cosines of `pairs`, and of 20,000 random pairs of their first texts (all pairs, if there are fewer).
 
     Args:
         encoder: anything with `encode(texts)`: an `Encoder`, `scoreboard.WordCounts`, `scoreboard.Centred`.
         pairs: texts that mean the same, all first texts different.
-        n: how many random pairs.
 
     Example:
         >>> import contrast_kit as ck
@@ -45,16 +45,12 @@ def similar_against_random(encoder: Any, pairs: Pairs, n: int = 20_000) -> PairC
         >>> 0 < cosines.gap < 0.2, cosines.auc > 0.9  # never trained: all is alike, and yet in order
         (True, True)
     """
-    first, second = (
-        vectors_of(encoder, texts) for texts in zip(*pairs, strict=True)
-    )  # [P, D] each
-    n = min(n, len(first) * (len(first) - 1) // 2)
-    return PairCosines(
-        geometry.pair_cosines(first, second), geometry.random_pair_cosines(first, n=n)
-    )
+    first, second = (vectors_of(encoder, texts) for texts in zip(*pairs, strict=True))  # [P, D]
+    random = geometry.random_pair_cosines(first, n=min(20_000, math.comb(len(first), 2)))
+    return PairCosines(geometry.pair_cosines(first, second), random)
 
 
-def hard_pairs(count: int, seed: int = 1, *, most_shared: float = 1 / 3) -> Pairs:
+def hard_pairs(count: int, seed: int = 1) -> Pairs:
     """Toyshop pairs that mean the same but share at most a third of their words: hard for word counting.
 
     `count` pairs of the first 20 · `count` that `seed` draws, or fewer if there are not that many.
@@ -66,7 +62,7 @@ def hard_pairs(count: int, seed: int = 1, *, most_shared: float = 1 / 3) -> Pair
     from contrast_kit.data import toyshop
 
     drawn = toyshop.probe_pairs(20 * count, seed=seed)
-    return [pair for pair in drawn if overlap(*pair) <= most_shared][:count]
+    return [pair for pair in drawn if overlap(*pair) <= 1 / 3][:count]
 
 
 def overlap(a: str, b: str) -> float:

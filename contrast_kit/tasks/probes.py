@@ -10,11 +10,10 @@ import torch
 from torch import nn
 
 from contrast_kit.data import Texts
-from contrast_kit.data.rows import column, column_names, unlabelled
+from contrast_kit.data.rows import unlabelled
 from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.encoder.folders import architecture
-from contrast_kit.geometry import pair_cosines
 from contrast_kit.objectives import Objective
 from contrast_kit.tasks.table import (
     Task,
@@ -43,9 +42,8 @@ class Probe:
 
     def evaluate(self, rows: Any) -> dict[str, float]:
         """The task's metrics on rows."""
-        return score(
-            self.task, self.model.predict(features(self.encoder, rows, self.task)), labels_of(rows)
-        )
+        predicted = self.model.predict(features(self.encoder, rows, self.task))
+        return score(self.task, predicted, labels_of(rows))
 
 
 def linear_probe(
@@ -96,17 +94,14 @@ def fit_probe(
     return Probe(encoder, task, _model(task, strength, seed).fit(x, y), strength)
 
 
-def _model(task: Task, strength: float, seed: int, **options: Any) -> Any:
+def _model(task: Task, strength: float, seed: int, max_iter: int = 2000, tol: float = 1e-4) -> Any:
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
+    model = LogisticRegression(C=strength, random_state=seed, max_iter=max_iter, tol=tol)
     if task.regression:
         model = Ridge(alpha=1 / strength)
-    else:
-        model = LogisticRegression(
-            **{"C": strength, "random_state": seed, "max_iter": 2000} | options
-        )
     return make_pipeline(StandardScaler(), model)
 
 
@@ -119,31 +114,22 @@ def _cross_validated(x: np.ndarray, y: np.ndarray, task: Task, seed: int) -> flo
     from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 
     chosen = np.random.default_rng(seed).permutation(len(y))[:MOST_ROWS]
-    classes = np.unique(y)
-    x, y = x[chosen], y[chosen]
-    if task.regression:
-        folds, kind, scoring = min(3, len(y)), KFold, "neg_mean_squared_error"
-        options = {}
-    else:
-        folds, kind, scoring = (
-            min(3, *((y == label).sum() for label in classes)),
-            StratifiedKFold,
-            "neg_log_loss",
-        )
-        options = dict(max_iter=200, tol=1e-3)  # enough to rank five strengths
-    if folds < 2:
+    x, y, classes, rarest = x[chosen], y[chosen], np.unique(y), len(y)
+    kind, scoring = KFold, "neg_mean_squared_error"
+    if not task.regression:
+        kind, scoring = StratifiedKFold, "neg_log_loss"
+        rarest = min((y == label).sum() for label in classes)
+    if rarest < 2:
         return 1.0
-    split = kind(int(folds), shuffle=True, random_state=seed)
+    split = kind(int(min(3, rarest)), shuffle=True, random_state=seed)
     scores: list[float] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for strength in STRENGTHS:
-            model = _model(task, strength, seed, **options)
+            model = _model(task, strength, seed, 200, 1e-3)  # enough to rank five strengths
             scores.append(cross_val_score(model, x, y, cv=split, scoring=scoring).mean())
-            if scores[-1] < max(
-                scores
-            ):  # stronger ones learn the rows by heart, and take longer each time
-                break
+            if scores[-1] < max(scores):
+                break  # stronger ones learn the rows by heart, and take longer each time
     return STRENGTHS[int(np.argmax(scores))]
 
 
@@ -166,45 +152,24 @@ def knn_probe(
     if task.regression:
         return score(task, y[nearest].double().mean(1).numpy(), labels_of(test))
     votes = cosine.new_zeros(len(z), task.classes)  # [M, C]
-    votes.scatter_add_(
-        1, y[nearest], 1 + 1e-4 * cosine
-    )  # cosines break ties only, in float64 in a narrow cone too
+    # cosines break ties only, in float64 in a narrow cone too
+    votes.scatter_add_(1, y[nearest], 1 + 1e-4 * cosine)
     return score(task, votes.argmax(1).numpy(), labels_of(test))
-
-
-def zero_shot_sts(
-    encoder: Encoder, rows: Any, *, columns: tuple[str, str] | None = None
-) -> dict[str, float]:
-    """Graded similarity without any training: the cosine of the two texts' vectors against the human score.
-
-    Args:
-        rows: pairs with a score as `label` (STS-B: 0 to 5).
-        columns: the two text columns, where they are not STS-B's.
-
-    Returns:
-        Spearman (the usual one; only ranks matter) and Pearson. `geometry.pair_cosines` gives the cosines themselves.
-    """
-    task = get_task("stsb")
-    columns = columns or task.columns_in(column_names(rows))
-    first, second = (vectors_of(encoder, column(rows, name)) for name in columns)  # [N, D] each
-    return score(task, pair_cosines(first, second).numpy(), labels_of(rows))
 
 
 def probe(
     encoder: Encoder,
     data: TaskData,
-    kind: str = "linear",
     *,
     limit: int | None = None,
     **options: Any,
 ) -> dict[str, float]:
-    """A probe from the task's training rows to its validation rows, in one call.
+    """A linear probe from the task's training rows to its validation rows, in one call.
 
     Args:
         data: from `tasks.load`.
-        kind: `"linear"` or `"knn"`.
         limit: use at most this many rows of each split, from the beginning.
-        options: further arguments of that probe: `strength`, `seed`; `k`.
+        options: further arguments of `linear_probe`: `strength`, `seed`.
 
     >>> import contrast_kit as ck
     >>> data = ck.tasks.load("toyshop/sst2")
@@ -212,9 +177,8 @@ def probe(
     >>> list(ck.tasks.probe(ck.Encoder.tiny(tokenizer, pooling="mean"), data, limit=100))
     ['accuracy']
     """
-    look = {"linear": linear_probe, "knn": knn_probe}[kind]
     train, test = first_rows(data.train, limit), first_rows(data.validation, limit)
-    return look(encoder, train, test, task=data.task, **options)
+    return linear_probe(encoder, train, test, task=data.task, **options)
 
 
 @torch.no_grad()
@@ -235,10 +199,8 @@ def fill_rate(encoder: Encoder, texts: list[str], k: int = 5) -> float:
         >>> ck.tasks.fill_rate(encoder, texts, k=len(encoder.tokenizer))
         1.0
     """
-    batch = Texts(texts, encoder.tokenizer, max_length=min(128, encoder.max_length)).batch(
-        range(len(texts))
-    )
-    hits = []
+    length, hits = min(128, encoder.max_length), []
+    batch = Texts(texts, encoder.tokenizer, max_length=length).batch(range(len(texts)))
     with evaluating(encoder):
         for place in range(batch["input_ids"].shape[1]):
             rows = batch["maskable"][:, place]  # the texts that have a word there
@@ -247,8 +209,7 @@ def fill_rate(encoder: Encoder, texts: list[str], k: int = 5) -> float:
                 hidden = view["input_ids"][:, place].clone()
                 view["input_ids"][:, place] = encoder.tokenizer.mask_token_id
                 scores = encoder.mlm_logits(encoder(view)[:, place])  # [rows, D] -> [rows, V]
-                best = scores.topk(k).indices  # [rows, k]
-                hits.append((best == hidden[:, None]).any(1))
+                hits.append((scores.topk(k).indices == hidden[:, None]).any(1))  # [rows]
     return torch.cat(hits).float().mean().item()
 
 
@@ -271,9 +232,8 @@ def weights_hash(module: nn.Module) -> str:
     digest = hashlib.sha256()
     for name, value in sorted(module.state_dict().items()):
         digest.update(name.encode())
-        digest.update(
-            value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
-        )
+        flat = value.detach().cpu().contiguous().reshape(-1)
+        digest.update(flat.view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()[:12]
 
 
@@ -302,9 +262,5 @@ def _training_labels(task: Task, rows: Any) -> np.ndarray:
         raise ValueError(
             "A training row has the label -1, which means unlabelled: leave such rows out; if -1 is a class, number "
             "the classes from 0."
-        )
-    if not task.regression and y.max() >= task.classes:
-        raise ValueError(
-            f"{task.name} has the classes 0 to {task.classes - 1}, but not all training labels are."
         )
     return y

@@ -13,6 +13,7 @@ from contrast_kit.data.rows import as_rows, column
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune, Prompt
 from contrast_kit.objectives.prompt import Demonstrations
+from contrast_kit.papers import LM_BFF_TEMPLATES
 from contrast_kit.tasks import fine_tuning
 from contrast_kit.tasks.protocol import Pipeline
 from contrast_kit.tasks.table import Task, get_task, labels_of
@@ -37,56 +38,42 @@ class Template:
     max_length: int = 128
     """Tokens of a prompt with its demonstrations."""
 
-    def pipeline(self, **options: Any) -> Pipeline:
+    def pipeline(self) -> Pipeline:
         """A `Pipeline` that asks this way: `tasks.run(protocols.COCO_LM_PROMPTS, data, encoder, {"prompt": …})`."""
-        return Pipeline(prompt=self, **options)
+        return Pipeline(prompt=self)
 
     def alone(self) -> "Template":
         """The same without demonstrations."""
         return replace(self, demonstrations=False)
 
 
-MNLI = Template(
-    "{premise:cut}? {mask}, {hypothesis:lower}", ("Yes", "Maybe", "No"), samples=4, max_length=256
-)
-"""LM-BFF's manual template and label words for MNLI: "⟨premise without its full stop⟩? Yes, ⟨hypothesis⟩"."""
-TEMPLATES: dict[str, Template] = {
-    "cola": Template("{sentence} This is {mask}.", ("incorrect", "correct")),
-    "sst2": Template("{sentence} It was {mask}.", ("terrible", "great")),
-    "mrpc": Template("{sentence1} {mask}, {sentence2:lower}", ("No", "Yes")),
-    "qqp": Template("{question1} {mask}, {question2:lower}", ("No", "Yes"), samples=4),
-    "mnli": MNLI,
-    "qnli": Template("{question:cut}? {mask}, {sentence:lower}", ("Yes", "No")),
-    "rte": Template("{sentence1:cut}? {mask}, {sentence2:lower}", ("Yes", "No"), max_length=256),
-}
+TEMPLATES = {task: Template(**row) for task, row in LM_BFF_TEMPLATES.items()}
 """LM-BFF's manual prompts of GLUE's classification tasks."""
+MNLI = TEMPLATES["mnli"]
+"""LM-BFF's manual template and label words for MNLI: "⟨premise without its full stop⟩? Yes, ⟨hypothesis⟩"."""
 
 
 class _Text(str):
     """A text that a template may also take without its last character, `{premise:cut}`, or beginning in lower case."""
 
     def __format__(self, how: str) -> str:
-        if how == "cut":
-            return str(self[:-1])
-        if how == "lower":
-            return str(self[:1].lower() + self[1:])
-        return super().__format__(how)
+        forms = {"cut": self[:-1], "lower": self[:1].lower() + self[1:]}
+        return str(forms[how]) if how in forms else super().__format__(how)
 
 
 def _filled(rows: Any, template: str, words: Sequence[str]) -> list[str]:
     """The template filled with each row, and with a word of its own in the place of `{mask}`."""
-    columns = {name for _, name, _, _ in Formatter().parse(template) if name} - {"mask"}
-    table = {name: column(rows, name) for name in sorted(columns)}
+    names = {name for _, name, _, _ in Formatter().parse(template) if name} - {"mask"}
+    table = {name: column(rows, name) for name in names}
     for name, values in table.items():
         if None in values:
             raise ValueError(
                 f"Row {values.index(None)} has no {name}, which the template names: leave such rows out."
             )
+        table[name] = [_Text(value) if isinstance(value, str) else value for value in values]
     texts = []
-    for word, *values in zip(words, *table.values(), strict=True):
-        row = dict(zip(table, values, strict=True))
-        row |= {name: _Text(value) for name, value in row.items() if isinstance(value, str)}
-        texts.append(template.format(mask=word, **row))
+    for row, word in enumerate(words):
+        texts.append(template.format(mask=word, **{name: table[name][row] for name in names}))
     return texts
 
 
@@ -113,10 +100,7 @@ def prompts(
     texts = _filled(rows, template, [tokenizer.mask_token] * len(as_rows(rows)))
     if not labels:
         return [{"text": text} for text in texts]
-    return [
-        {"text": text, "label": label}
-        for text, label in zip(texts, column(rows, "label"), strict=True)
-    ]
+    return [dict(text=t, label=y) for t, y in zip(texts, column(rows, "label"), strict=True)]
 
 
 def demonstrations(
@@ -163,17 +147,16 @@ def fine_tune(
         5
     """
     encoder = fine_tuning.encoder_of(start)
-    tokenizer = encoder.tokenizer
+    ask = partial(prompts, template=template.text, tokenizer=encoder.tokenizer)
     length = min(template.max_length, encoder.max_length)
     options = dict(words=template.words, samples=template.samples, max_length=length)
     if template.demonstrations:
-        options["demonstrations"] = demonstrations(train, template.text, tokenizer, template.words)
-    if validation is not None:
-        validation = prompts(validation, template.text, tokenizer)
+        solved = demonstrations(train, template.text, encoder.tokenizer, template.words)
+        options["demonstrations"] = solved
     tuned = fine_tuning.fine_tune(
         encoder,
-        prompts(train, template.text, tokenizer),
-        validation,
+        ask(train),
+        None if validation is None else ask(validation),
         task=replace(get_task(task), columns=("text",)),
         method=partial(Prompt, **options),
         **settings | {"max_length": length},
@@ -189,6 +172,5 @@ class Prompted(fine_tuning.FineTuned):
 
     def predict(self, rows: Any) -> np.ndarray:
         """Classes of rows, [N]; with demonstrations, by the mean of the logits over draws of them."""
-        return super().predict(
-            prompts(rows, self.template.text, self.encoder.tokenizer, labels=False)
-        )
+        asked = prompts(rows, self.template.text, self.encoder.tokenizer, labels=False)
+        return super().predict(asked)

@@ -14,7 +14,7 @@ ANY = "any task"
 
 @dataclass(frozen=True)
 class Protocol(Settings):
-    """One way to compare methods. Numbers that a paper does not print are marked as ours."""
+    """One way to compare methods; the defaults are CMLM's. Numbers that a paper does not print are marked as ours."""
 
     name: str
     sizes: tuple[int | None, ...] = (20, 100, 1000)
@@ -87,45 +87,22 @@ class Protocol(Settings):
     """Seed of the held-out rows and of the draws: one for all methods, so that their runs can be compared in pairs."""
     search: Mapping[str, Mapping[str, tuple]] = field(default_factory=dict)
     """The grid that the paper searched: by task (or `ANY`), then by what is searched, a field of the protocol or of the
-    method's config. `tasks.search` runs it: one point for all runs."""
+    method's config: one point for all runs. `examples/search_a_grid.py` runs it."""
     choose: Mapping[str, tuple] = field(default_factory=dict)
     """A grid within each run: it trains once at each point, keeps the best by validation and tests only that one."""
-
-    def __post_init__(self):
-        super().__post_init__()
-        chosen = self.choose or self.report in ("top", "best")
-        if chosen and self.validation == 0 and not self.shots:
-            raise ValueError("Without validation rows there is nothing to choose runs by.")
-        if self.shots is not None and self.draws != 1:
-            raise ValueError("With shots the seeds draw the rows, so draws must be 1.")
-
-    @property
-    def runs(self) -> int:
-        """Runs of one method on one task at one size that is drawn."""
-        return self.draws * len(self.seeds)
 
     def training(self, n: int | None) -> dict[str, Any]:
         """The settings of fine-tuning at size `n`, as `fine_tune` takes them."""
         length = {"steps": self.steps} if self.steps else {"epochs": self.epochs[n]}
-        return {
-            **length,
-            "lr": self.lr,
-            "batch_size": self.batch_size,
-            "warmup": self.warmup,
-            "evaluate_every": self.evaluate_every,
-            "group_by_length": self.group_by_length,
-            **self.fine_tuning,
-        }
+        names = ("lr", "batch_size", "warmup", "evaluate_every", "group_by_length")
+        return length | {name: getattr(self, name) for name in names} | dict(self.fine_tuning)
 
     def post_training(self, n: int | None) -> dict[str, Any]:
         """The settings of post-training at size `n`, as `fit` takes them."""
-        return {
-            "epochs": self.post_epochs[n],
-            "lr": self.post_lr,
-            "batch_size": self.post_batch_size,
-            "warmup": self.warmup,
-            "group_by_length": self.group_by_length,
-        }
+        settings = dict(epochs=self.post_epochs[n], lr=self.post_lr, warmup=self.warmup)
+        return settings | dict(
+            batch_size=self.post_batch_size, group_by_length=self.group_by_length
+        )
 
     def grid_for(self, task: str) -> dict[str, tuple]:
         """The grid that the paper searched for a task; empty where none is printed."""
@@ -146,11 +123,6 @@ class Sweep:
     """The field that changes."""
     values: tuple
     """What it becomes, in turn."""
-
-    @property
-    def name(self) -> str:
-        """The protocol's name and what is swept."""
-        return f"{self.base.name} by {self.by}"
 
     @property
     def protocols(self) -> dict[Any, Protocol]:
@@ -185,20 +157,17 @@ class Pipeline:
     @property
     def description(self) -> str:
         """The stages, with what differs from their defaults. `tasks.run` recognises its earlier runs by it."""
-        stages = []
-        if self.post:
-            stages.append(describe(self.post))
-            if self.paraphraser:
-                stages[0] += f" by {self.paraphraser!r}"
-            if self.unlabeled:
-                stages[0] += f" with {self.unlabeled} further texts"
+        last = repr(self.prompt) if self.prompt else describe(self.tune)
         if self.frozen:
-            stages.append("frozen probe")
-        elif self.prompt:
-            stages.append(repr(self.prompt))
-        else:
-            stages.append(describe(self.tune))
-        return " → ".join(stages)
+            last = "frozen probe"
+        if not self.post:
+            return last
+        first = describe(self.post)
+        if self.paraphraser:
+            first += f" by {self.paraphraser!r}"
+        if self.unlabeled:
+            first += f" with {self.unlabeled} further texts"
+        return f"{first} → {last}"
 
 
 def describe(method: Any) -> str:

@@ -7,7 +7,7 @@ one with the learning rate and the few epochs that a tiny encoder needs:
 >>> from dataclasses import replace
 >>> from contrast_kit.tasks import protocols
 >>> quick = replace(protocols.CMLM, sizes=(20,), epochs={20: 10}, lr=5e-4)
->>> quick.runs, quick.report
+>>> quick.draws * len(quick.seeds), quick.report
 (15, 'mean')
 """
 
@@ -31,21 +31,10 @@ wherever the kit names its tables, prints no grid. (A later one may print this: 
 
 CMLM = Protocol(
     "CMLM few-shot",
-    sizes=(20, 100, 1000),
-    draws=5,
-    seeds=(31, 42, 53),
-    validation=500,
-    test="rest",
     most_test={"qqp": 2000},
-    report="mean",
     epochs=CMLM_FINE_TUNING_EPOCHS,
-    lr=1e-5,
-    batch_size=16,
     warmup=0.0,
-    evaluate_every=100,
     post_epochs=CMLM_POST_EPOCHS,
-    post_lr=1e-5,
-    post_batch_size=8,
     mismatched=True,
     search={ANY: CMLM_SEARCH},
 )
@@ -58,9 +47,7 @@ CMLM_FULL = Protocol(
     "CMLM full size",
     sizes=(None,),
     draws=1,
-    seeds=(31, 42, 53),
     most_test={"qqp": 2000},
-    report="mean",
     epochs={None: 3},
     lr=3e-5,
     warmup=0.0,
@@ -72,18 +59,13 @@ few-shot runs is our reading."""
 
 SCL_FEW_SHOT = Protocol(
     "SCL few-shot",
-    sizes=(20, 100, 1000),
     draws=10,
     seeds=(0,),
     stratified=True,
-    validation=500,
     test="half",
     report="top",
-    top=3,
     metrics={"cola": "accuracy"},
     epochs=CMLM_FINE_TUNING_EPOCHS,
-    lr=1e-5,
-    batch_size=16,
     search={ANY: SCL_SEARCH},
 )
 """SCL, section 4.1: 10 stratified draws, mean and deviation of the *top 3 by validation*: a number that flatters every
@@ -116,8 +98,8 @@ SCL_TRANSFER = Protocol(
     report="top",
     epochs={40: 200},
 )
-"""SCL, section 5.4: start from the model fine-tuned on SST-2 (`SCL_FULL`; `tasks.transfer` does both), 20 rows of each
-class of Amazon-2 or Yelp-2. The epochs are ours, between those of 20 and of 100 rows."""
+"""SCL, section 5.4: start from the model fine-tuned on SST-2 (`SCL_FULL`), 20 rows of each class of Amazon-2 or Yelp-2;
+`examples/transfer.py` does both. The epochs are ours, between those of 20 and of 100 rows."""
 
 SCL_NOISE = Sweep(
     replace(SCL_FEW_SHOT, name="SCL noise", sizes=(100,)), "temperature", (None, 0.3, 0.5, 0.7, 0.9)
@@ -181,7 +163,6 @@ CAPT = Protocol(
     report="median",
     metrics={"stsb": "pearson"},
     epochs={None: 10},
-    lr=1e-5,
     batch_size=32,
     fine_tuning=CAPT_FINE_TUNING,
     head="tanh",
@@ -198,7 +179,6 @@ LM_BFF_MNLI = Protocol(
     seeds=LM_BFF["seeds"],
     shots=LM_BFF["shots"],
     test="validation",
-    report="mean",
     ddof=0,
     mismatched=True,
     steps=LM_BFF["steps"],
@@ -234,25 +214,3 @@ GLUE_TEST = Protocol(
 )
 """For GLUE's secret test rows (`examples/glue_submission.py`): all training rows, ten seeds, the one best on all
 validation rows, as under COCO-LM's table 2, which also searches its grid. Epochs, rate and batch are RoBERTa's."""
-
-PROTOCOLS: dict[str, Protocol] = {
-    "cmlm": CMLM,
-    "cmlm_full": CMLM_FULL,
-    "scl_few_shot": SCL_FEW_SHOT,
-    "scl_full": SCL_FULL,
-    "scl_transfer": SCL_TRANSFER,
-    "coco_lm": COCO_LM,
-    "coco_lm_large": COCO_LM_LARGE,
-    "coco_lm_prompts": COCO_LM_PROMPTS,
-    "capt": CAPT,
-    "lm_bff": LM_BFF_MNLI,
-    "glue_test": GLUE_TEST,
-}
-"""All protocols by name."""
-
-SWEEPS: dict[str, Sweep] = {
-    "scl_noise": SCL_NOISE,
-    "scl_batch_size": SCL_BATCH_SIZE,
-    "mnli_fractions": MNLI_FRACTIONS,
-}
-"""All sweeps by name."""

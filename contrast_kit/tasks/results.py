@@ -1,6 +1,7 @@
 """A table with one row per run, and its statistics: means, deviations, intervals, paired differences."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,12 @@ KEY = ("method", "task", "n", "draw", "seed")
 TEXT = ("method", "task", "metric", "split", "start", "post", "setting", "chosen")
 MISMATCHED = "test_mismatched"
 """The column with the score on MNLI's mismatched rows, where the protocol tests on them."""
+RULES = {
+    "mean": "mean of all runs",
+    "median": "median of all runs",
+    "best": "best run by validation",
+    "top": "mean of the top {} by validation",
+}
 
 
 @dataclass
@@ -48,55 +55,45 @@ class Results:
     protocol: Protocol | None
     """What is reported; None takes the mean of all runs."""
     complete: bool = True
+    by: tuple[str, ...] = ()
+    """Columns besides the task and the size that tell runs apart: what a sweep changes."""
 
     def __post_init__(self):
-        twice = self.table[self.table.duplicated(list(KEY))]
+        key = [*self.by, *KEY]
+        twice = self.table[self.table.duplicated(key)]
         if len(twice):
-            run = ", ".join(f"{name} {twice[name].iloc[0]}" for name in KEY)
+            run = ", ".join(f"{name} {twice[name].iloc[0]}" for name in key)
             raise ValueError(
                 f"Two runs have {run}, and would count as one method: where they are from two starts, rename the "
                 "method of one table, table.assign(method='…')."
             )
         self.protocol = self.protocol or Protocol("no protocol")
 
-    def summary(self, level: float = 0.95) -> "pd.DataFrame":
+    def summary(self) -> "pd.DataFrame":
         """One row for each task, size and method, with the number that the protocol reports.
 
         Columns: `reported`, by the protocol's rule (`rule`), and `reported_sd`, the deviation of the runs behind it,
         with the protocol's `ddof`; `mean`, `sd` (n - 1 in its denominator), `lowest`, `highest` and number of *all*
-        `runs`; `low` and `high`, the `level` confidence interval of the mean by Student's t. Runs on one draw share
+        `runs`; `low` and `high`, the 95 % confidence interval of the mean by Student's t. Runs on one draw share
         their training rows, so where there are several draws it is their means that count as independent: 5 draws × 3
         seeds are 5 observations, not 15. With one observation there is no interval: the cell is empty. MNLI has a
         second row, "…-mm", where the protocol also tests on the mismatched rows.
         """
         import pandas as pd
 
-        rows = []
-        for (task, n, method), runs in _groups(self.table):
-            low, high = interval(independent_observations(runs, "test"), level)
+        rows, rule = [], self.protocol.report
+        for row, runs in self._groups():
+            low, high = interval(independent_observations(runs, "test"))
             test, reported = runs["test"], selected_runs(runs, self.protocol)["test"]
-            row = {"task": task, "n": n, "method": method, "metric": runs["metric"].iloc[0]}
-            row |= {
-                "reported": self.report(runs),
-                "reported_sd": reported.std(ddof=self.protocol.ddof),
-            }
-            row |= {"rule": self._rule(), "mean": test.mean(), "sd": test.std(ddof=1)}
-            row |= {
-                "lowest": test.min(),
-                "highest": test.max(),
-                "runs": len(runs),
-                "low": low,
-                "high": high,
-            }
-            rows.append(row)
+            number = reported.median() if rule == "median" else reported.mean()
+            row |= dict(metric=runs["metric"].iloc[0], reported=float(number))
+            row |= dict(reported_sd=reported.std(ddof=self.protocol.ddof))
+            row |= dict(rule=RULES[rule].format(self.protocol.top))
+            row |= dict(mean=test.mean(), sd=test.std(ddof=1), lowest=test.min())
+            rows.append(row | dict(highest=test.max(), runs=len(runs), low=low, high=high))
         return pd.DataFrame(rows)
 
-    def report(self, runs: "pd.DataFrame") -> float:
-        """The protocol's one number for some runs. Runs are selected by *validation*; of equals, the earlier draw."""
-        scores = selected_runs(runs, self.protocol)["test"]
-        return float(scores.median() if self.protocol.report == "median" else scores.mean())
-
-    def differences(self, baseline: str, level: float = 0.95) -> "pd.DataFrame":
+    def differences(self, baseline: str) -> "pd.DataFrame":
         """Each method against `baseline`, run by run: same task, rows, and seed on both sides.
 
         Pairing removes the luck of a draw, which both share. Columns: the mean `difference` on the test rows, `sd`,
@@ -109,37 +106,23 @@ class Results:
         import pandas as pd
 
         self._check_methods([baseline])
-        same = ["task", "n", "draw", "seed"]
-        columns = [name for name in ("test", "split") if name in self.table]
-        groups = list(_groups(self.table))
-        base = pd.concat(
-            [runs.set_index(same)[columns] for (_, _, method), runs in groups if method == baseline]
-        )
-        rows = []
-        for (task, n, method), runs in groups:
-            pairs = runs.join(base.add_suffix("_base"), on=same, how="inner")
-            if method == baseline or pairs.empty:
+        groups, rows = list(self._groups()), []
+        base = pd.concat([runs for row, runs in groups if row["method"] == baseline])
+        same = [*self.by, *KEY[1:]]
+        for row, runs in groups:
+            pairs = runs.merge(base, on=same, suffixes=("", "_base"))
+            if row["method"] == baseline or pairs.empty:
                 continue
-            if (
-                "split" in pairs
-                and (pairs["split"].fillna("") != pairs["split_base"].fillna("")).any()
-            ):
+            if "split" in pairs and list(pairs["split"]) != list(pairs["split_base"]):
                 raise ValueError(
-                    f"{method} and {baseline} had other rows at the same draw (split): they are no pairs."
+                    f"{row['method']} and {baseline} had other rows at the same draw (split): they are no pairs."
                 )
             d = pairs["test"] - pairs["test_base"]
-            low, high = interval(
-                independent_observations(pairs.assign(difference=d), "difference"), level
-            )
-            row = {
-                "task": task,
-                "n": n,
-                "method": method,
-                "baseline": baseline,
-                "difference": d.mean(),
-            }
-            row |= {"sd": d.std(ddof=1), "pairs": len(d), "low": low, "high": high}
-            rows.append(row | {"wins": float((d > 0).mean() + 0.5 * (d == 0).mean())})
+            means = independent_observations(pairs.assign(difference=d), "difference")
+            low, high = interval(means)
+            row |= dict(baseline=baseline, difference=d.mean(), sd=d.std(ddof=1), pairs=len(d))
+            wins = float((d > 0).mean() + 0.5 * (d == 0).mean())
+            rows.append(row | dict(low=low, high=high, wins=wins))
         return pd.DataFrame(rows)
 
     def intervals(
@@ -170,9 +153,18 @@ class Results:
             rows[method] = {"between_draws": max(between, 0.0) ** 0.5, "between_seeds": within**0.5}
         return pd.DataFrame(rows).T.rename_axis("method")
 
-    def save(self, path: str | Path) -> Path:
-        """Write the table, whole or not at all, as `.csv`. Returns the path."""
-        return write(self.table, path)
+    def _groups(self) -> Iterator[tuple[dict[str, Any], "pd.DataFrame"]]:
+        """What the runs of a group share, task, size and method, and these runs.
+
+        MNLI's scores on the mismatched rows follow as those of a task "…-mm".
+        """
+        names = [*self.by, "task", "n", "method"]
+        for values, runs in self.table.groupby(names, sort=False, dropna=False):
+            row = dict(zip(names, values, strict=True))
+            yield row, runs
+            if MISMATCHED in runs and runs[MISMATCHED].notna().all():
+                task = {"task": f"{row['task']}-mm"}
+                yield row | task, runs.assign(**task, test=runs[MISMATCHED])
 
     def _check_methods(self, methods: Sequence[str]) -> None:
         """Raise for a method without runs: a table of nothing would look like no difference."""
@@ -183,41 +175,24 @@ class Results:
 
     def _check_one_kind(self, name: str) -> None:
         """Raise for runs of several tasks or sizes, which would be mixed."""
-        kinds = {(task, n) for (task, n, _), _ in _groups(self.table)}
+        kinds = {(row["task"], row["n"]) for row, _ in self._groups()}
         if len(kinds) > 1:
             raise ValueError(
-                f"{name} is of one task and size, and these runs are of {len(kinds)}: choose the rows of one, "
-                "Results(table[table['n'] == 20], protocol)."
+                f"{name} is of one task and size, and these runs are of {len(kinds)}: choose the rows of one."
             )
 
-    def _rule(self) -> str:
-        rules = {
-            "mean": "mean of all runs",
-            "median": "median of all runs",
-            "best": "best run by validation",
-            "top": f"mean of the top {self.protocol.top} by validation",
-        }
-        return rules[self.protocol.report]
-
     def __repr__(self) -> str:
-        state = (
-            ""
-            if self.complete
-            else " (stopped before the end: run again with the same folder to go on)"
-        )
-        return f"{self.protocol.name}: {len(self.table)} runs{state}"
-
-
-def _groups(table: "pd.DataFrame") -> Iterator[tuple[tuple, "pd.DataFrame"]]:
-    """The runs of each task, size and method; MNLI's scores on the mismatched rows as those of a task "…-mm"."""
-    for (task, n, method), runs in table.groupby(["task", "n", "method"], sort=False, dropna=False):
-        yield (task, n, method), runs
-        if MISMATCHED in runs and runs[MISMATCHED].notna().all():
-            yield (f"{task}-mm", n, method), runs.assign(task=f"{task}-mm", test=runs[MISMATCHED])
+        text = f"{self.protocol.name}: {len(self.table)} runs"
+        if not self.complete:
+            text += " (stopped before the end: run again with the same folder to go on)"
+        return text
 
 
 def selected_runs(runs: "pd.DataFrame", protocol: Protocol) -> "pd.DataFrame":
-    """The runs that the protocol reports, by validation and never by test: the top ones, the best one, or all."""
+    """The runs that the protocol reports, by validation and never by test: the top ones, the best one, or all.
+
+    Of equals, the earlier draw.
+    """
     count = {"top": protocol.top, "best": 1}.get(protocol.report)
     if count is None:
         return runs
@@ -233,8 +208,8 @@ def independent_observations(runs: "pd.DataFrame", column: str) -> np.ndarray:
     return runs[column].to_numpy()
 
 
-def interval(values: Sequence[float], level: float = 0.95) -> tuple[float | None, float | None]:
-    """The confidence interval of a mean by Student's t; (None, None) for fewer than two values.
+def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """The 95 % confidence interval of a mean by Student's t; (None, None) for fewer than two values.
 
     >>> low, high = interval(np.array([0.5, 0.6, 0.7]))
     >>> round(low, 3), round(high, 3)
@@ -245,18 +220,53 @@ def interval(values: Sequence[float], level: float = 0.95) -> tuple[float | None
     values = np.asarray(values)
     if len(values) < 2:
         return None, None
-    half = t.ppf((1 + level) / 2, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5
+    half = t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5
     return float(np.mean(values) - half), float(np.mean(values) + half)
 
 
-def table_of(runs: Iterable[dict]) -> "pd.DataFrame":
-    """One row per run; where there is none yet, an empty table with the columns that every run has."""
-    import pandas as pd
+def collect(
+    plan: Mapping[tuple, str],
+    make: Callable[[tuple], dict[str, Any]],
+    folder: str | Path | None,
+    progress: bool = False,
+) -> tuple["pd.DataFrame", bool]:
+    """The table of all planned runs, and whether it is complete; `make` makes a row from its key.
 
-    runs = list(runs)
-    if not runs:
-        return pd.DataFrame(columns=[*KEY, "metric", "validation", "test"])
-    return pd.DataFrame(runs)
+    With a folder, `results.csv` in it is rewritten after each run, and the runs that it holds are not made again.
+    KeyboardInterrupt in `make` ends the table before that run.
+
+    Args:
+        plan: a hash of everything that decides a run, by the run's `KEY`.
+        make: gives a row of the table, with its `setting`.
+
+    Raises:
+        ValueError: for a folder with a run of another `setting`.
+    """
+    import pandas as pd
+    from tqdm.auto import tqdm
+
+    file = Path(folder or "", "results.csv").expanduser()
+    done = {}
+    if folder is not None and file.exists():
+        done = {tuple(row[name] for name in KEY): row for row in read(file)}
+    for key, setting in plan.items():
+        if done.get(key, {}).get("setting", setting) != setting:
+            raise ValueError(
+                f"{file} holds a run of {key[0]} on {key[1]} that was made with other settings, another start or "
+                "other rows: choose another folder for these."
+            )
+    try:
+        left = [key for key in plan if key not in done]
+        for key in tqdm(left, unit="run", disable=not progress):
+            began = time.monotonic()
+            done[key] = make(key) | {"seconds": round(time.monotonic() - began, 3)}
+            if folder is not None:
+                write(pd.DataFrame(list(done.values())), file)
+    except KeyboardInterrupt:
+        pass
+    rows = [done[key] for key in plan if key in done]
+    empty = None if rows else [*KEY, "metric", "validation", "test"]
+    return pd.DataFrame(rows, columns=empty), len(rows) == len(plan)
 
 
 def write(table: "pd.DataFrame", path: str | Path) -> Path:

@@ -2,7 +2,6 @@
 
 import copy
 import hashlib
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,9 +18,10 @@ from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
 from contrast_kit.tasks import prompting
 from contrast_kit.tasks.fine_tuning import FineTuned, encoder_of, fine_tune, tokenized
+from contrast_kit.tasks.priors import count_words
 from contrast_kit.tasks.probes import encoder_hash, fit_probe, weights_hash
-from contrast_kit.tasks.protocol import PIPELINES, Pipeline, Protocol
-from contrast_kit.tasks.results import KEY, MISMATCHED, Results, read, table_of, write
+from contrast_kit.tasks.protocol import PIPELINES, Pipeline, Protocol, Sweep
+from contrast_kit.tasks.results import KEY, MISMATCHED, Results, collect
 from contrast_kit.tasks.splits import HeldOut, draw, hold_out, shots, split_hash
 from contrast_kit.tasks.table import Task, TaskData, labels_of, score, select_rows, texts_of
 from contrast_kit.training import fit
@@ -58,7 +58,7 @@ def plan_runs(
         held, labels = held_rows(protocol, each), labels_of(each.train)
         source = split_hash(each.train, *held.parts)
         for size, number, seed in product(protocol.sizes, draws, protocol.seeds):
-            same_rows = size is None or protocol.fraction is not None
+            same_rows = size is None or protocol.fraction or protocol.shots
             if same_rows and protocol.temperature is None and number > protocol.first_draw:
                 continue  # the same run again would pass for an independent one
             if protocol.shots is not None:
@@ -81,7 +81,7 @@ def held_rows(protocol: Protocol, data: TaskData) -> HeldOut:
         validation=0 if protocol.shots else protocol.validation,
         test=protocol.test,
         most_test=protocol.most_test.get(data.task.name),
-        stratified=protocol.stratified and not data.task.regression,
+        stratified=protocol.stratified,
         seed=protocol.split_seed,
         mismatched=protocol.mismatched,
     )
@@ -144,56 +144,32 @@ def run(
     Raises:
         ValueError: for a folder with runs of other settings; for data sets of one name.
     """
-    from tqdm.auto import tqdm
-
     refuse_overridden(protocol.choose, settings)
-    before = encoder_hash(start)
-    path = None if folder is None else Path(folder).expanduser() / "results.csv"
-    done = {}
-    if path is not None and path.exists():
-        done = {tuple(row[name] for name in KEY): row for row in read(path)}
-    plan = list(plan_runs(protocol, listed(data), pipelines_by_name(methods)))
+    if not isinstance(methods, Mapping):
+        methods = {name: PIPELINES[name] for name in methods}
+    plan = list(plan_runs(protocol, [data] if isinstance(data, TaskData) else data, methods))
     picks = protocol.choose or protocol.report in ("top", "best")
     if picks and any(planned.held.validation is None for planned in plan):
         raise ValueError(
             f"{protocol.name} picks runs by validation rows, but holds none out: take dataclasses.replace(protocol, "
             "report='mean', choose={}); for GLUE's secret rows there is examples/glue_submission.py."
         )
+    by_key = {planned.key: planned for planned in plan}
+    if len(by_key) < len(plan):
+        raise ValueError(
+            "Two of these runs would have one row of the table: give each data set a name of its own."
+        )
+    before = encoder_hash(start)
     hashes = {}
-    for planned in plan:
-        if planned.key in hashes:
-            raise ValueError(
-                "Two of these runs would have one row of the table: give each data set a name of its own."
-            )
-        hashes[planned.key] = setting_hash(planned, protocol, before, paraphraser, settings)
-        if done.get(planned.key, {}).get("setting", hashes[planned.key]) != hashes[planned.key]:
-            raise ValueError(
-                f"{path} holds a run of {planned.name} on {planned.data.name} that was made with other settings, "
-                "another start or other rows: choose another folder for these."
-            )
-    left = [planned for planned in plan if planned.key not in done]
-    complete = True
-    try:
-        for planned in tqdm(left, unit="run", disable=not progress):
-            marks = {"start": before, "setting": hashes[planned.key]}
-            done[planned.key] = _run_one(planned, protocol, start, paraphraser, settings, marks)
-            if path is not None:
-                write(table_of(done.values()), path)
-    except KeyboardInterrupt:
-        complete = False
-    return Results(table_of(done[key] for key in hashes if key in done), protocol, complete)
+    for key, planned in by_key.items():
+        hashes[key] = _setting_hash(planned, protocol, before, paraphraser, settings)
 
+    def make(key: tuple) -> dict[str, Any]:
+        marks = {"start": before, "setting": hashes[key]}
+        return _run_one(by_key[key], protocol, start, paraphraser, settings, marks)
 
-def listed(data: TaskData | Iterable[TaskData]) -> list[TaskData]:
-    """The data of one task or of several, as a list."""
-    return [data] if isinstance(data, TaskData) else list(data)
-
-
-def pipelines_by_name(methods: Mapping[str, Pipeline] | Sequence[str]) -> dict[str, Pipeline]:
-    """A mapping as it is, or names looked up in `PIPELINES`."""
-    if isinstance(methods, Mapping):
-        return dict(methods)
-    return {name: PIPELINES[name] for name in methods}
+    table, complete = collect(hashes, make, folder, progress)
+    return Results(table, protocol, complete)
 
 
 def refuse_overridden(varied: Iterable[str], settings: Mapping[str, Any]) -> None:
@@ -205,7 +181,7 @@ def refuse_overridden(varied: Iterable[str], settings: Mapping[str, Any]) -> Non
             )
 
 
-def setting_hash(
+def _setting_hash(
     planned: PlannedRun,
     protocol: Protocol,
     start: str,
@@ -213,31 +189,21 @@ def setting_hash(
     settings: Mapping[str, Any],
 ) -> str:
     """A hash of everything that decides a run's result, apart from its key."""
-    pipeline = planned.pipeline
-    decisive = [
-        pipeline.description,
-        planned.data.task,
+    names = (
+        "choose head stratified per_class fraction shots split_seed validation mismatched copies"
+    )
+    decisive = [getattr(protocol, name) for name in names.split()]
+    decisive += [
+        planned.pipeline.description,
+        task_of(protocol, planned.data),
         planned.source,
         start,
-        sorted(settings.items()),
     ]
-    decisive += [protocol.training(planned.size), protocol.choose, protocol.head]
-    if pipeline.post:
+    decisive += [sorted(settings.items()), protocol.training(planned.size)]
+    if planned.pipeline.post:
         decisive.append(protocol.post_training(planned.size))
-    decisive += [
-        protocol.stratified,
-        protocol.per_class,
-        protocol.fraction,
-        protocol.shots,
-        protocol.split_seed,
-    ]
-    decisive += [
-        protocol.metrics.get(planned.data.task.name),
-        protocol.validation,
-        protocol.mismatched,
-    ]
     if protocol.temperature is not None:
-        decisive += [protocol.temperature, protocol.copies, paraphraser]
+        decisive += [protocol.temperature, paraphraser]
     return hashlib.sha256(repr(decisive).encode()).hexdigest()[:12]
 
 
@@ -250,7 +216,6 @@ def _run_one(
     marks: Mapping[str, str],
 ) -> dict[str, Any]:
     """One run, from the start encoder to a row of the table."""
-    began = time.monotonic()
     pipeline, held, task = planned.pipeline, planned.held, task_of(protocol, planned.data)
     metric = task.metrics[0]
     train, texts = rows_of(planned, protocol, paraphraser)
@@ -266,18 +231,16 @@ def _run_one(
     else:
         options = dict(task=task, size=planned.size, seed=planned.seed, **settings)
         model, point = tune_by_grid(begin, train, held.validation, pipeline, protocol, **options)
-        facts = {"best_step": model.best_step, "steps": model.run.steps}
-        best = model.best
+        facts, best = {"best_step": model.best_step, "steps": model.run.steps}, model.best
         if point:
-            facts["chosen"] = describe_point(point)
+            facts["chosen"] = " ".join(f"{name}={value}" for name, value in point.items())
     scores = model.evaluate(held.test)
     row = dict(zip(KEY, planned.key, strict=True))
     row |= {"metric": metric, "validation": best.get(metric), "test": scores.pop(metric)}
     row |= {f"test_{name}": value for name, value in scores.items()}
     if held.mismatched is not None:
         row[MISMATCHED] = model.evaluate(held.mismatched)[metric]
-    row |= {"split": split_hash(train, *held.parts), **marks, "post": post, **facts}
-    return row | {"seconds": round(time.monotonic() - began, 3)}
+    return row | {"split": split_hash(train, *held.parts), **marks, "post": post, **facts}
 
 
 def post_train(
@@ -317,11 +280,15 @@ def tune_by_grid(
     **settings: Any,
 ) -> tuple[FineTuned, dict[str, Any]]:
     """The model fine-tuned on the rows, best by validation over the protocol's grid `choose`, and its point there."""
-    tune = partial(fine_tune, method=tune_of(protocol, pipeline))
+    method = pipeline.tune
+    if protocol.head is not None and "head" not in getattr(method, "keywords", {}):
+        method = partial(method, head=protocol.head)
+    tune = partial(fine_tune, method=method)
     if pipeline.prompt is not None:
         tune = partial(prompting.fine_tune, template=pipeline.prompt)
     best, chosen = None, {}
-    for point in points(protocol.choose):
+    for values in product(*protocol.choose.values()):  # the last name changes fastest
+        point = dict(zip(protocol.choose, values, strict=True))
         options = protocol.training(size) | point | settings
         tuned = tune(start, train, validation, task=task, seed=seed, **options)
         if tuned.run.interrupted:
@@ -331,43 +298,49 @@ def tune_by_grid(
     return best, chosen
 
 
-def tune_of(protocol: Protocol, pipeline: Pipeline) -> Any:
-    """What makes the fine-tuning objective: with the protocol's head, where the pipeline names none."""
-    if protocol.head is None or "head" in getattr(pipeline.tune, "keywords", {}):
-        return pipeline.tune
-    return partial(pipeline.tune, head=protocol.head)
+def sweep(
+    plan: Sweep,
+    data: TaskData | Iterable[TaskData],
+    start: Encoder | FineTune,
+    methods: Mapping[str, Pipeline] | Sequence[str] = ("FT", "SCL"),
+    *,
+    folder: str | Path | None = None,
+    **options: Any,
+) -> Results:
+    """Run a protocol once for each value of a sweep: SCL's noise (table 5), its batch sizes (table 3).
 
+    Args:
+        plan: `protocols.SCL_NOISE`, `protocols.SCL_BATCH_SIZE`, or another `Sweep`.
+        data, start, methods: as `run`.
+        folder: each value gets a folder of its own inside it, so that a stopped sweep continues too.
+        options: further arguments of `run`; for noise a `paraphraser`. None may override what is swept.
 
-def points(grid: Mapping[str, Sequence]) -> list[dict[str, Any]]:
-    """All points of a grid, the last name changing fastest; one empty point for an empty grid.
+    Returns:
+        the `Results` of all values, with the swept field as the first column of its tables.
 
-    >>> points({"lr": (1e-5, 2e-5), "batch_size": (16,)})
-    [{'lr': 1e-05, 'batch_size': 16}, {'lr': 2e-05, 'batch_size': 16}]
+    >>> from dataclasses import replace
+    >>> import contrast_kit as ck
+    >>> from contrast_kit.tasks import protocols
+    >>> data = ck.tasks.load("toyshop/sst2")
+    >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(data.train["sentence"], vocab_size=300))
+    >>> quick = dict(sizes=(20,), draws=1, epochs={20: 1}, top=1, validation=20, most_test={"sst2": 20})
+    >>> noise = protocols.Sweep(replace(protocols.SCL_NOISE.base, **quick), "temperature", (None, 0.9))
+    >>> paraphraser = ck.data.paraphrase.Toyshop()
+    >>> ck.tasks.sweep(noise, data, encoder, ["FT"], paraphraser=paraphraser, progress=False).table["steps"].tolist()
+    [2, 5]
     """
-    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    import pandas as pd
 
-
-def describe_point(point: Mapping[str, Any]) -> str:
-    """A point written out, so that a folder can be named after it.
-
-    >>> describe_point({"lr": 1e-5, "batch_size": 16})
-    'lr=1e-05 batch_size=16'
-    """
-    return " ".join(f"{name}={value}" for name, value in point.items())
-
-
-def count_words(texts: Sequence[str], labels: np.ndarray, unseen: Sequence[str]) -> np.ndarray:
-    """Classes of unseen texts from word counts: TF-IDF and a logistic regression, which has no seed.
-
-    >>> count_words(["a red kite", "a blue kite", "a red drum"], np.array([0, 0, 1]), ["my old kite", "the drum"])
-    array([0, 1])
-    """
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-
-    model = make_pipeline(TfidfVectorizer(), LogisticRegression(C=10, max_iter=500))
-    return model.fit(texts, labels).predict(unseen)
+    refuse_overridden([plan.by], options)
+    data, tables = [data] if isinstance(data, TaskData) else list(data), []
+    for value, protocol in plan.protocols.items():
+        inside = None if folder is None else Path(folder, f"{plan.by}={value}")
+        results = run(protocol, data, start, methods, folder=inside, **options)
+        results.table.insert(0, plan.by, "none" if value is None else value)
+        tables.append(results.table)
+        if not results.complete:
+            break
+    return Results(pd.concat(tables, ignore_index=True), plan.base, results.complete, (plan.by,))
 
 
 def baseline(
@@ -398,6 +371,8 @@ def baseline(
         >>> results.table.groupby("draw")["test"].nunique().tolist()
         [1, 1]
     """
+    import pandas as pd
+
     task, rows = task_of(protocol, data), []
     metric = task.metrics[0]
     for planned in plan_runs(protocol, [data], {name: Pipeline()}):
@@ -409,7 +384,7 @@ def baseline(
                 predicted = predict(_joined(data, train), labels_of(train), _joined(data, unseen))
                 row[part] = score(task, predicted, labels_of(unseen))[metric]
         rows.append(row | {"split": split_hash(train, *planned.held.parts)})
-    return Results(table_of(rows), protocol)
+    return Results(pd.DataFrame(rows), protocol)
 
 
 def _joined(data: TaskData, rows: Any) -> list[str]:

@@ -23,7 +23,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import one_hot
 from transformers import PreTrainedTokenizerBase
 
 from contrast_kit import geometry, objectives
@@ -81,12 +80,6 @@ class EvalSuite:
     disturb: noise.Noise = field(default_factory=noise.Mask)
     """The noise whose effect is measured."""
 
-    def __repr__(self) -> str:
-        counts = (
-            f"{len(self.pairs)} pairs, {len(self.hard)} hard and {len(self.graded)} graded ones"
-        )
-        return f"EvalSuite of {counts}; probes: {', '.join(self.probes) or 'none'}; noise: {self.disturb}"
-
     @classmethod
     def toyshop(
         cls,
@@ -130,10 +123,8 @@ class WordCounts:
         self.vocabulary = {"mask_id": tokenizer.mask_token_id, "vocab_size": len(tokenizer)}
         self.weights = torch.ones(len(tokenizer))  # [V]
         if idf is not None:
-            parts = (
-                self.encode(idf[i : i + 500]) for i in range(0, len(idf), 500)
-            )  # [500, V] each
-            documents = sum((part > 0).sum(0) for part in parts)  # [V]
+            parts = (idf[i : i + 500] for i in range(0, len(idf), 500))
+            documents = sum((self.encode(part) > 0).sum(0) for part in parts)  # [V]
             self.weights = ((1 + len(idf)) / (1 + documents)).log() + 1
 
     def encode(self, texts: list[str]) -> Tensor:
@@ -143,10 +134,8 @@ class WordCounts:
     def encode_view(self, view: Mapping[str, Tensor]) -> Tensor:
         """Counts of each row of a view, [B, T] -> [B, V]."""
         special = torch.tensor(self.tokenizer.all_special_ids)
-        rows = []
-        for ids in view["input_ids"]:  # row by row: [B, T, V] would be large
-            tokens = ids[~torch.isin(ids, special)]
-            rows.append(one_hot(tokens, len(self.tokenizer)).sum(0))  # [T, V] -> [V]
+        size, rows = len(self.tokenizer), view["input_ids"]
+        rows = [torch.bincount(ids[~torch.isin(ids, special)], minlength=size) for ids in rows]
         return torch.stack(rows) * self.weights
 
 
@@ -165,11 +154,8 @@ class Centred:
     """
 
     def __init__(self, encoder: Encoder | WordCounts, texts: list[str]) -> None:
-        self.encoder, self.tokenizer, self.vocabulary = (
-            encoder,
-            encoder.tokenizer,
-            encoder.vocabulary,
-        )
+        self.encoder, self.tokenizer = encoder, encoder.tokenizer
+        self.vocabulary = encoder.vocabulary
         self.mean = encoder.encode(texts).mean(0).float().cpu()  # [N, D] -> [D]
 
     def encode(self, texts: list[str]) -> Tensor:
@@ -200,16 +186,16 @@ def measure(encoder: Encoder | WordCounts | Centred, suite: EvalSuite) -> dict[s
         >>> row["auc"] > 0.9, row["auc_hard"] < row["auc"]
         (True, True)
     """
-    similar, a, b = _cosines_of(encoder, suite.pairs)
-    hard, _, _ = _cosines_of(encoder, suite.hard)
+    a, b = (vectors_of(encoder, texts) for texts in zip(*suite.pairs, strict=True))  # [N, D] each
     first, second, scores = zip(*suite.graded, strict=True)
     cosines = geometry.pair_cosines(vectors_of(encoder, first), vectors_of(encoder, second))
     row = {"sts": spearman(cosines.numpy(), scores)}
     for name, data in suite.probes.items():
         row[name] = probe(encoder, data, strength=PROBE_STRENGTH)[data.task.metrics[0]]
+    hard = (vectors_of(encoder, texts) for texts in zip(*suite.hard, strict=True))
     return row | {
-        "auc": similar.auc,
-        "auc_hard": hard.auc,
+        "auc": _auc(a, b),
+        "auc_hard": _auc(*hard),
         "alignment": geometry.alignment(a, b).item(),
         "uniformity": geometry.uniformity(a).item(),
         "effective_rank": geometry.effective_rank(a).item(),
@@ -223,21 +209,19 @@ def with_at_most(data: TaskData, rows: int) -> TaskData:
     return replace(data, splits=splits)
 
 
-def _cosines_of(encoder: Any, pairs: Pairs) -> tuple[PairCosines, Tensor, Tensor]:
-    """The cosines of pairs and of random ones, and the vectors of both sides, [N, D] each."""
-    a, b = (vectors_of(encoder, texts) for texts in zip(*pairs, strict=True))
-    return PairCosines(geometry.pair_cosines(a, b), geometry.random_pair_cosines(a)), a, b
+def _auc(a: Tensor, b: Tensor) -> float:
+    """How well cosines tell pairs [N, D] from random ones."""
+    return PairCosines(geometry.pair_cosines(a, b), geometry.random_pair_cosines(a)).auc
 
 
 def _noise_sensitivity(encoder: Any, suite: EvalSuite) -> float:
     """How far the suite's noise moves a text, in distances between texts; NaN for a collapsed encoder."""
     texts = list(dict.fromkeys(text for text, _ in suite.pairs))
-    batch = _batch(texts, encoder.tokenizer, getattr(encoder, "max_length", 128))
+    batch = _batch(texts, encoder.tokenizer, min(128, getattr(encoder, "max_length", 128)))
     noisy = suite.disturb(batch, torch.Generator().manual_seed(0), encoder.vocabulary)
+    before, after = (_encode_view(encoder, view) for view in (batch, noisy))
     try:
-        return geometry.noise_sensitivity(
-            _encode_view(encoder, batch), _encode_view(encoder, noisy)
-        ).item()
+        return geometry.noise_sensitivity(before, after).item()
     except ValueError:
         return float("nan")
 
@@ -254,4 +238,4 @@ def _encode_view(encoder: Any, view: Mapping[str, Tensor]) -> Tensor:
 def _batch(
     texts: list[str], tokenizer: PreTrainedTokenizerBase, limit: int = 128
 ) -> dict[str, Tensor]:
-    return Texts(list(texts), tokenizer, max_length=min(128, limit)).batch(range(len(texts)))
+    return Texts(list(texts), tokenizer, max_length=limit).batch(range(len(texts)))

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any, Literal
 
 import numpy as np
@@ -43,25 +44,26 @@ def draw(
     rows = np.arange(len(labels)) if among is None else np.asarray(among)
     if n is None:
         return rows.tolist()
-    if not 1 <= n <= len(rows):
-        raise ValueError(f"A draw of {n} rows cannot be taken from {len(rows)}.")
     order = np.random.default_rng(seed).permutation(rows)
-    scores = np.issubdtype(labels.dtype, np.floating)
-    if scores or not (stratified or per_class):
-        return order[:n].tolist()
+    if np.issubdtype(labels.dtype, np.floating) or not (stratified or per_class):
+        return _enough(order[:n], n, "The data").tolist()
     classes, counts = np.unique(labels[rows], return_counts=True)
     if per_class and n % len(classes):
         raise ValueError(f"{n} rows do not divide into {len(classes)} classes of one size.")
     shares = [n // len(classes)] * len(classes) if per_class else _in_proportion(n, counts)
-    chosen = []
-    for label, share, count in zip(classes, shares, counts, strict=True):
-        if count < share:
-            raise ValueError(
-                f"Class {label} has {count} rows, fewer than the {share} that are wanted."
-            )
-        chosen.append(order[labels[order] == label][:share])
+    chosen = [
+        _enough(order[labels[order] == label][:share], share, f"Class {label}")
+        for label, share in zip(classes, shares, strict=True)
+    ]
     joined = np.concatenate(chosen)
     return joined[np.random.default_rng(seed).permutation(len(joined))].tolist()
+
+
+def _enough(rows: Any, n: int, name: str) -> Any:
+    """The rows; raises where they are fewer than n: a smaller draw would pass for one of n."""
+    if len(rows) < n:
+        raise ValueError(f"{name} has {len(rows)} rows, fewer than the {n} that are wanted.")
+    return rows
 
 
 def _in_proportion(n: int, counts: np.ndarray) -> np.ndarray:
@@ -89,20 +91,13 @@ def shots(labels: Any, k: int, seed: int) -> tuple[list[int], list[int]]:
     >>> len(train), len(validation), set(train) & set(validation)
     (6, 6, set())
     """
-    labels = np.asarray(labels)
     order = np.arange(len(labels))
     np.random.RandomState(seed).shuffle(order)
     by_class: dict[Any, list[int]] = {}
-    for row in order.tolist():
-        by_class.setdefault(labels[row].item(), []).append(row)
-    for label, rows in by_class.items():
-        if len(rows) < 2 * k:
-            raise ValueError(
-                f"Class {label} has {len(rows)} rows, fewer than the {2 * k} that are wanted."
-            )
-    train = [row for rows in by_class.values() for row in rows[:k]]
-    validation = [row for rows in by_class.values() for row in rows[k : 2 * k]]
-    return train, validation
+    for row, label in zip(order.tolist(), np.asarray(labels)[order].tolist(), strict=True):
+        by_class.setdefault(label, []).append(row)
+    chosen = [_enough(rows[: 2 * k], 2 * k, f"Class {label}") for label, rows in by_class.items()]
+    return sum((rows[:k] for rows in chosen), []), sum((rows[k:] for rows in chosen), [])
 
 
 @dataclass(frozen=True)
@@ -149,53 +144,47 @@ def hold_out(
     Raises:
         ValueError: where no split with labels is left to divide.
     """
-    labelled = [name for name in ("validation", "test") if data.labelled(name)]
-    wanted = ["validation"] if test == "validation" else labelled
-    if not labelled or not data.labelled(wanted[0]):
+    splits = ("validation",) if test == "validation" else ("test", "validation")
+    labelled = [name for name in splits if data.labelled(name)]
+    if not labelled:
         raise ValueError(
             f"{data.task.name} has no labelled rows to test with: divide the training rows, parts = "
             "data.train.train_test_split(0.2, seed=0) and give TaskData(data.task, {'train': parts['train'], "
             "'validation': parts['test']})."
         )
-    other = _mismatched(data, test) if mismatched else None
-    if test == "validation":
-        return HeldOut(None, _at_most(data.validation, most_test, seed), other)
-    if len(labelled) == 2:
-        selected = _some(data.validation, min(validation, len(data.validation)), seed)
-        return HeldOut(selected, _at_most(data.test, most_test, seed), other)
+    other = None
+    for name in splits[::-1] if mismatched else ():
+        if data.labelled(f"{name}_mismatched"):
+            other = data.splits[f"{name}_mismatched"]
     rows = getattr(data, labelled[0])
+    if test == "validation":
+        return HeldOut(None, _at_most(rows, most_test, seed), other)
+    if len(labelled) == 2:
+        pool = data.validation
+        chosen = draw(np.zeros(len(pool), int), min(validation, len(pool)), seed)
+        return HeldOut(_selected(pool, chosen), _at_most(rows, most_test, seed), other)
     labels, half = labels_of(rows), len(rows) // 2
-    tests, chosen = [], []
+    tests: list[int] = []
     if test == "half":
         tests = draw(labels, half, [seed, 1], stratified=stratified)
     left = sorted(set(range(len(rows))) - set(tests))
-    if validation:
-        chosen = draw(labels, min(validation, half), [seed, 2], stratified=stratified, among=left)
+    chosen = draw(labels, min(validation, half), [seed, 2], stratified=stratified, among=left)
     if test == "rest":
         tests = sorted(set(left) - set(chosen))
-    selected = select_rows(rows, chosen) if chosen else None
-    return HeldOut(selected, _at_most(select_rows(rows, tests), most_test, seed), other)
+    tested = _at_most(select_rows(rows, tests), most_test, seed)
+    return HeldOut(_selected(rows, chosen), tested, other)
 
 
-def _mismatched(data: TaskData, test: str) -> Any:
-    """The labelled mismatched rows, from the test split if it has some and `test` does not say otherwise."""
-    for name in ("validation",) if test == "validation" else ("test", "validation"):
-        if data.labelled(f"{name}_mismatched"):
-            return data.splits[f"{name}_mismatched"]
-    return None
-
-
-def _some(rows: Any, count: int, seed: int | list[int]) -> Any:
-    """`count` rows drawn at random; None for none."""
-    if count == 0:
-        return None
-    return select_rows(rows, draw(np.zeros(len(rows), int), count, seed))
+def _selected(rows: Any, chosen: list[int]) -> Any:
+    """The chosen rows; None for none."""
+    return select_rows(rows, chosen) if chosen else None
 
 
 def _at_most(rows: Any, most: int | None, seed: int) -> Any:
+    """The rows, or `most` of them drawn at random."""
     if most is None or len(rows) <= most:
         return rows
-    return _some(rows, most, [seed, 3])
+    return select_rows(rows, draw(np.zeros(len(rows), int), most, [seed, 3]))
 
 
 def split_hash(*parts: Any) -> str:
@@ -204,16 +193,11 @@ def split_hash(*parts: Any) -> str:
     >>> split_hash([{"sentence": "a kite", "label": 1}], None)
     '...'
     """
+    plain = methodcaller("tolist")  # a numpy or torch number, which JSON cannot write
     digest = hashlib.sha256()
     for part in parts:
         for row in [] if part is None else as_rows(part):
-            digest.update(
-                json.dumps(row, sort_keys=True, ensure_ascii=False, default=_plain).encode()
-            )
+            text = json.dumps(row, sort_keys=True, ensure_ascii=False, default=plain)
+            digest.update(text.encode())
         digest.update(b"|")
     return digest.hexdigest()[:12]
-
-
-def _plain(value: Any) -> Any:
-    """A Python number or list in place of a numpy or torch one, which JSON cannot write."""
-    return value.tolist()

@@ -9,7 +9,6 @@ official script does.
 
 import copy
 import hashlib
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,28 +22,16 @@ from contrast_kit.data.squad import Windows
 from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.objectives import Span
-from contrast_kit.tasks.answers import apply_threshold, best_threshold, questions, score
+from contrast_kit.tasks.answers import apply_threshold, best_threshold, score
 from contrast_kit.tasks.probes import encoder_hash
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.protocols import SQUAD
-from contrast_kit.tasks.results import Results, read, table_of, write
+from contrast_kit.tasks.results import KEY, Results, collect
 from contrast_kit.tasks.splits import split_hash
 from contrast_kit.training import Run, fit
 
-
-@dataclass(frozen=True)
-class Answered:
-    """What a reader says to one question."""
-
-    best: list[tuple[str, float]]
-    """The n best answers that are not empty, with their scores, the best first; equal texts once."""
-    null: float
-    """The score of "no answer": the lowest over the windows."""
-
-    @property
-    def null_score(self) -> float:
-        """How much better "no answer" scores than the best answer."""
-        return self.null - self.best[0][1] if self.best else float("inf")
+Scored = tuple[str, float]
+"""An answer and its score."""
 
 
 @dataclass
@@ -59,11 +46,12 @@ class Reader:
     @torch.no_grad()
     def read(
         self, rows: Any, *, n: int = 20, max_answer: int = 30, batch_size: int = 32
-    ) -> dict[str, Answered]:
-        """The n best answers to each question, by `id`.
+    ) -> dict[str, tuple[list[Scored], float]]:
+        """By `id`, the n best answers to each question, the best first, and the score of "no answer".
 
         An answer's score is that of its start plus that of its end; both lie in one window, the end not before the
-        start. Where there are several windows, the best answers of all of them are ranked together.
+        start. Where there are several windows, the best answers of all of them are ranked together, and "no answer" has
+        its lowest score. No answer is empty, and equal texts stand there once.
 
         Args:
             rows: questions, as `Windows` takes them; their answers are not read.
@@ -72,34 +60,33 @@ class Reader:
         """
         blank = [dict(row) | {"answers": {"text": [], "answer_start": []}} for row in as_rows(rows)]
         encoder = self.objective.encoder
-        windows = Windows(
-            blank, encoder.tokenizer, min(self.max_length, encoder.max_length), stride=self.stride
-        )
-        texts: list[list[tuple[str, float]]] = [[] for _ in blank]
+        length = min(self.max_length, encoder.max_length)
+        windows = Windows(blank, encoder.tokenizer, length, stride=self.stride)
+        texts: list[list[Scored]] = [[] for _ in blank]
         nulls = [float("inf")] * len(blank)
-        order = windows.lengths.argsort(stable=True, descending=True).tolist()  # little padding
+        order = windows.lengths.argsort(stable=True, descending=True)  # little padding
         with evaluating(self.objective):
-            for first in range(0, len(order), batch_size):
-                chosen = order[first : first + batch_size]
-                view = {
-                    key: value.to(encoder.device) for key, value in windows.batch(chosen).items()
-                }
-                for window, logits in zip(
-                    chosen, self.objective.logits(view).cpu().numpy(), strict=True
-                ):
+            for chosen in order.split(batch_size):
+                batch = windows.batch(chosen.tolist())
+                view = {key: value.to(encoder.device) for key, value in batch.items()}
+                each = self.objective.logits(view).cpu().numpy()  # [B, T, 2]
+                for window, logits in zip(chosen.tolist(), each, strict=True):
                     row = int(windows.row_of[window])
                     nulls[row] = min(nulls[row], float(logits[0].sum()))
                     for start, end, value in spans(logits, n, max_answer):
                         texts[row].append((windows.answer(window, start, end), value))
-        each = zip(blank, texts, nulls, strict=True)
-        return {row["id"]: Answered(_ranked(candidates, n), null) for row, candidates, null in each}
+        best = [_ranked(candidates, n) for candidates in texts]
+        return {row["id"]: found for row, *found in zip(blank, best, nulls, strict=True)}
 
-    def answers(self, rows: Any, **options: Any) -> dict[str, tuple[str, float]]:
-        """For each question the best non-empty answer, and the null score; `answers.apply_threshold` decides."""
+    def answers(self, rows: Any, **options: Any) -> dict[str, Scored]:
+        """For each question the best answer, and the null score: how much better "no answer" scores than that.
+
+        `answers.apply_threshold` decides.
+        """
         result = {}
-        for key, answered in self.read(rows, **options).items():
-            text = answered.best[0][0] if answered.best else ""
-            result[key] = (text, answered.null_score)
+        for key, (best, null) in self.read(rows, **options).items():
+            text, value = best[0] if best else ("", -float("inf"))
+            result[key] = (text, null - value)
         return result
 
     def choose_threshold(self, rows: Any, metric: str = "f1") -> float:
@@ -127,8 +114,8 @@ def spans(logits: np.ndarray, n: int, max_answer: int) -> list[tuple[int, int, f
     return [(int(i[k]), int(j[k]), float(values[k])) for k in order]
 
 
-def _ranked(candidates: list[tuple[str, float]], n: int) -> list[tuple[str, float]]:
-    """The n best texts, each with its best score."""
+def _ranked(candidates: list[Scored], n: int) -> list[Scored]:
+    """The n best texts that are not blank, each with its best score."""
     best: dict[str, float] = {}
     for text, value in sorted(candidates, key=lambda candidate: -candidate[1]):
         if text.strip():
@@ -140,7 +127,6 @@ def fine_tune(
     start: Encoder,
     train: Any,
     *,
-    epochs: float | None = None,
     batch_size: int = 32,
     lr: float = 3e-5,
     max_length: int = 384,
@@ -155,11 +141,10 @@ def fine_tune(
     Args:
         start: the encoder; it gets a new head.
         train: questions with their answers, as `Windows` takes them.
-        epochs: passes over all windows; by default two. Or give `steps` among the settings.
         batch_size, lr: windows in an update; COCO-LM searches 16 and 32, and 2e-5 to 5e-5 for its base model (table 8).
         max_length, stride: of the windows. COCO-LM: 512 tokens.
         seed: of the head, the order and dropout; `dropout` is that before the new head.
-        settings: other settings of `Training`.
+        settings: other settings of `Training`. Without `epochs` or `steps` all windows are read twice.
 
     Example:
         >>> import contrast_kit as ck
@@ -172,40 +157,33 @@ def fine_tune(
     objective = Span(copy.deepcopy(start), seed=seed, dropout=dropout)
     length = min(max_length, start.max_length)
     windows = Windows(train, start.tokenizer, length, stride=stride)
-    if epochs is None and settings.get("steps") is None:
-        epochs = 2
-    settings |= dict(epochs=epochs, batch_size=batch_size, lr=lr, seed=seed, max_length=length)
+    if settings.get("steps") is None and settings.get("epochs") is None:
+        settings["epochs"] = 2
+    settings |= dict(batch_size=batch_size, lr=lr, seed=seed, max_length=length)
     run = fit(objective, windows, progress=progress, **settings)
     return Reader(objective, run, length, stride)
 
 
-def evaluate_across(answers: Mapping[str, tuple[str, float]], rows: Any) -> dict[str, float]:
+def evaluate_across(answers: Mapping[str, Scored], rows: Any) -> dict[str, float]:
     """EM and F1 on all rows, the threshold of each half chosen on the other half.
 
     The halves share no paragraph, so the threshold for a question was chosen without it, its answer or its paragraph,
     and yet all rows are tested. `best_f1` and `best_exact` are what the official script also prints: with the threshold
     chosen on the very rows that are tested, which flatters.
     """
-    rows = questions(rows)
-    contexts = list(dict.fromkeys(row["context"] for row in rows))
-    if len(contexts) < 2:
-        raise ValueError(
-            "These questions are about one paragraph, so no threshold can be chosen on another."
-        )
-    first = set(contexts[::2])
-    halves = (
-        [row for row in rows if row["context"] in first],
-        [row for row in rows if row["context"] not in first],
-    )
+    rows = as_rows(rows)
+    first = set(list(dict.fromkeys(row["context"] for row in rows))[::2])
+    halves: dict[bool, list] = {True: [], False: []}
+    for row in rows:
+        halves[row["context"] in first].append(row)
     predictions: dict[str, str] = {}
-    for half, other in (halves, halves[::-1]):
-        threshold = best_threshold(answers, other)
+    for side, half in halves.items():
+        threshold = best_threshold(answers, halves[not side])
         predictions |= apply_threshold({row["id"]: answers[row["id"]] for row in half}, threshold)
     result = score(predictions, rows)
     for metric in ("exact", "f1"):
-        result[f"best_{metric}"] = score(
-            apply_threshold(answers, best_threshold(answers, rows, metric)), rows
-        )[metric]
+        best = apply_threshold(answers, best_threshold(answers, rows, metric))
+        result[f"best_{metric}"] = score(best, rows)[metric]
     return result
 
 
@@ -214,7 +192,6 @@ def run(
     start: Encoder,
     *,
     protocol: Protocol = SQUAD,
-    name: str = "SQuAD",
     folder: str | Path | None = None,
     progress: bool = False,
     **settings: Any,
@@ -225,7 +202,6 @@ def run(
         data: splits, from `data.load("squad_v2")`, `data.load("toyshop/squad")`.
         start: the encoder.
         protocol: its seeds, epochs, rate, batch and what is reported.
-        name: what the data are called in the table.
         folder: keeps `results.csv`, rewritten after each run; the same call continues from there.
         progress, settings: further arguments of `fine_tune`.
 
@@ -236,49 +212,21 @@ def run(
         ValueError: for a folder with other runs.
     """
     train, validation = data["train"], data["validation"]
-    options = protocol.training(None)
+    options = protocol.training(None) | settings
     options.pop("evaluate_every")
-    if settings.get("steps") is not None:
-        options.pop("epochs")
-    options |= settings
-    split, before = split_hash(train, validation), encoder_hash(start)
-    setting = hashlib.sha256(repr([sorted(options.items()), split, before]).encode()).hexdigest()[
-        :12
-    ]
-    path = None if folder is None else Path(folder).expanduser() / "results.csv"
-    done = read(path) if path is not None and path.exists() else []
-    if any(row["setting"] != setting for row in done):
-        raise ValueError(
-            f"{path} holds runs with other settings, another start or other rows: take another folder."
-        )
-    complete = True
-    for seed in sorted(set(protocol.seeds) - {row["seed"] for row in done}):
-        began = time.monotonic()
-        reader = fine_tune(start, train, seed=seed, progress=progress, **options)
+    facts = {"split": split_hash(train, validation), "start": encoder_hash(start), "post": ""}
+    decisive = repr([sorted(options.items()), facts])
+    facts["setting"] = hashlib.sha256(decisive.encode()).hexdigest()[:12]
+
+    def make(key: tuple) -> dict[str, Any]:
+        reader = fine_tune(start, train, seed=key[-1], progress=progress, **options)
         if reader.run.interrupted:
-            complete = False
-            break
+            raise KeyboardInterrupt
         scores = evaluate_across(reader.answers(validation), validation)
-        row = {
-            "method": "Span",
-            "task": name,
-            "n": len(train),
-            "draw": 0,
-            "seed": seed,
-            "metric": "f1",
-        }
-        row |= {"validation": None, "test": scores.pop("f1")}
-        row |= {f"test_{key}": value for key, value in scores.items()}
-        row |= {
-            "split": split,
-            "start": before,
-            "post": "",
-            "setting": setting,
-            "steps": reader.run.steps,
-        }
-        done.append(row | {"seconds": round(time.monotonic() - began, 3)})
-        if path is not None:
-            write(table_of(done), path)
-    return Results(
-        table_of(row for row in done if row["seed"] in protocol.seeds), protocol, complete
-    )
+        row = dict(zip(KEY, key, strict=True)) | {"metric": "f1", "validation": None}
+        row |= {"test": scores.pop("f1")} | {f"test_{name}": x for name, x in scores.items()}
+        return row | facts | {"steps": reader.run.steps}
+
+    plan = {("Span", "SQuAD", len(train), 0, seed): facts["setting"] for seed in protocol.seeds}
+    table, complete = collect(plan, make, folder)
+    return Results(table, protocol, complete)

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from contrast_kit._util import choose
 from contrast_kit.data import glue, labels, text_columns
 from contrast_kit.data.rows import column, column_names, label_tensor, unlabelled
-from contrast_kit.tasks.metrics import METRICS, as_numbers
+from contrast_kit.tasks.metrics import METRICS
 
 
 @dataclass(frozen=True)
@@ -23,8 +24,8 @@ class Task:
     >>> Task("mine", ("review",), ("bad", "good", "meh"), ("accuracy", "macro_f1")).classes
     3
 
-    Raises a ValueError for a metric that is not in `METRICS` (to which yours can be added), or that these labels do not
-    have: F1 is of two classes, and of scores the kit has correlations alone.
+    Raises a ValueError for a metric that is not in `METRICS` (to which yours can be added). `f1` is of two classes; of
+    scores the kit has correlations alone.
     """
 
     name: str
@@ -38,24 +39,7 @@ class Task:
 
     def __post_init__(self):
         for metric in self.metrics:
-            if metric not in METRICS:
-                raise ValueError(
-                    f"There is no metric {metric!r}; there are {', '.join(METRICS)} (tasks.METRICS['name'] = function "
-                    "adds one)."
-                )
-            if self.regression and metric in ("accuracy", "mcc", "f1", "macro_f1"):
-                raise ValueError(
-                    f"{metric} is of classes, and {self.name} has scores: take spearman or pearson."
-                )
-        if "f1" in self.metrics and self.classes > 2:
-            raise ValueError(
-                f"f1 is that of class 1 among two, and {self.name} has {self.classes}: take macro_f1."
-            )
-
-    @property
-    def kind(self) -> str:
-        """`"single"` or `"pair"`."""
-        return "pair" if len(self.columns) == 2 else "single"
+            choose(METRICS, metric, "metric")
 
     @property
     def regression(self) -> bool:
@@ -65,7 +49,7 @@ class Task:
     @property
     def classes(self) -> int:
         """How many classes; 1 for a score, as `FineTune` counts them."""
-        return 1 if self.label_names is None else len(self.label_names)
+        return len(self.label_names or ("score",))
 
     def reporting(self, metric: str | None) -> "Task":
         """The task with another of its metrics first: CAPT reports Pearson for STS-B. None leaves it as it is.
@@ -73,10 +57,8 @@ class Task:
         >>> TASKS["stsb"].reporting("pearson").metrics
         ('pearson', 'spearman')
         """
-        if metric is None:
-            return self
-        others = [name for name in self.metrics if name != metric]
-        return replace(self, metrics=(metric, *others))
+        names = dict.fromkeys((metric or self.metrics[0], *self.metrics))
+        return replace(self, metrics=tuple(names))
 
     def columns_in(self, names: Sequence[str]) -> tuple[str, ...]:
         """The text columns among `names`: the task's, or those that the data set has instead."""
@@ -93,10 +75,8 @@ _METRICS = {
 }
 
 TASKS: dict[str, Task] = {
-    task.name: Task(
-        task.name, task.columns, task.label_names, _METRICS.get(task.name, ("accuracy",))
-    )
-    for task in glue.TASKS.values()
+    name: Task(name, task.columns, task.label_names, _METRICS.get(name, ("accuracy",)))
+    for name, task in glue.TASKS.items()
 }
 """All tasks by name."""
 TASKS["amazon"] = Task("amazon", ("content",), ("negative", "positive"), ("accuracy",))
@@ -107,23 +87,17 @@ def get_task(name: str | Path | Task) -> Task:
     """The row of the table for `"sst2"`, `"toyshop/sst2"`, `"glue/sst2"` or a GLUE folder such as `…/SST-2`.
 
     Raises:
-        ValueError: for a name that is not in the table; the message names those that are.
+        ValueError: for a name that is not in the table; another data set needs a `Task` of its own.
 
     >>> from contrast_kit.tasks import get_task
-    >>> get_task("toyshop/stsb").metrics, get_task("SST-2").classes, get_task("glue/mnli").kind
-    (('spearman', 'pearson'), 2, 'pair')
+    >>> get_task("toyshop/stsb").metrics, get_task("SST-2").classes, get_task("glue/mnli").classes
+    (('spearman', 'pearson'), 2, 3)
     """
     if isinstance(name, Task):
         return name
     last = Path(name).name.lower().partition("_")[0]  # amazon_kitchen is one of the Amazon sets
     by_folder = {task.folder.lower(): task.name for task in glue.TASKS.values()}
-    last = by_folder.get(last, last)
-    if last not in TASKS:
-        raise ValueError(
-            f"There is no task {str(name)!r} in the table; there are {', '.join(TASKS)}. "
-            "Another data set needs a task of its own: tasks.Task(name, columns, label_names, metrics)."
-        )
-    return TASKS[last]
+    return choose(TASKS, by_folder.get(last, last), "task in the table (tasks.Task makes one)")
 
 
 def score(task: Task | str, predicted: Any, labels: Any) -> dict[str, float]:
@@ -136,7 +110,7 @@ def score(task: Task | str, predicted: Any, labels: Any) -> dict[str, float]:
     >>> tasks.score(tasks.get_task("mrpc"), [0, 1, 1, 0], [0, 1, 0, 0])
     {'accuracy': 0.75, 'f1': 0.666...}
     """
-    task, labels = get_task(task), as_numbers(labels)
+    task, labels = get_task(task), np.asarray(labels)
     if np.any(unlabelled(labels)):
         raise ValueError(
             f"Some labels of {task.name} are -1, which means secret: they cannot be scored."
@@ -169,19 +143,15 @@ class TaskData:
         if not self.task.regression:
             object.__setattr__(self, "splits", labels.in_order(self.splits, self.task.label_names))
 
-    def __repr__(self) -> str:
-        sizes = ", ".join(f"{name} {len(rows):,}" for name, rows in self.splits.items())
-        return f"{self.name}, as {self.task}: {sizes}"
-
     @property
     def train(self) -> Any:
         """The training rows."""
-        return self._split("train")
+        return self.splits["train"]
 
     @property
     def validation(self) -> Any:
         """The validation rows; for MNLI the matched ones (the mismatched are `splits["validation_mismatched"]`)."""
-        return self._split("validation")
+        return self.splits[self._matched("validation")]
 
     @property
     def test(self) -> Any:
@@ -195,19 +165,18 @@ class TaskData:
                 f"The test labels of {self.task.name} are secret. As the papers do, take a part of the validation "
                 "rows as the test set: tasks.hold_out(data).test."
             )
-        return self._split("test")
+        return self.splits[self._matched("test")]
 
     def labelled(self, name: str) -> bool:
         """Whether there is a split of this name and it has labels."""
-        if name not in self.splits and f"{name}_matched" not in self.splits:
+        rows = self.splits.get(self._matched(name))
+        if rows is None or "label" not in column_names(rows):
             return False
-        rows = self._split(name)
-        return "label" in column_names(rows) and not set(column(rows, "label")) <= {None, -1}
+        return not set(column(rows, "label")) <= {None, -1}
 
-    def _split(self, name: str) -> Any:
-        if name not in self.splits and f"{name}_matched" in self.splits:
-            name = f"{name}_matched"
-        return self.splits[name]
+    def _matched(self, name: str) -> str:
+        """The name of a split: MNLI's has `_matched` at its end."""
+        return name if name in self.splits else f"{name}_matched"
 
 
 def load(
@@ -249,10 +218,8 @@ def labels_of(rows: Any) -> np.ndarray:
     """The labels as an array of numbers, [N]; None, like -1, means no label."""
     values = column(rows, "label")
     label_tensor(values)  # raises for what is no number, naming its row
-    values = np.asarray([-1 if label is None else label for label in values])
-    return (
-        values.astype(np.int64) if values.dtype == bool else values
-    )  # as `Texts` reads True and False
+    numbers = np.asarray([-1 if label is None else label for label in values])
+    return numbers + 0  # True and False become 1 and 0, as in `Texts`
 
 
 def texts_of(rows: Any, task: Task) -> list[list[str]]:
@@ -269,6 +236,4 @@ def select_rows(rows: Any, chosen: Sequence[int]) -> Any:
 
 def first_rows(rows: Any, limit: int | None) -> Any:
     """At most the first `limit` rows."""
-    if limit is None or limit >= len(rows):
-        return rows
-    return select_rows(rows, range(limit))
+    return select_rows(rows, range(len(rows))[:limit])

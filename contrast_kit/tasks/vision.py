@@ -10,8 +10,8 @@ import numpy as np
 from contrast_kit.data.rows import column, column_names
 
 ARTICLES = frozenset(("a", "an", "the"))
-NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-DIGITS = {word: str(number) for number, word in enumerate(NUMBERS)} | {"none": "0"}
+NUMBERS = "zero one two three four five six seven eight nine ten"
+DIGITS = {word: str(number) for number, word in enumerate(NUMBERS.split())} | {"none": "0"}
 _CONTRACTIONS = (
     "ain't aren't can't could've couldn't didn't doesn't don't hadn't hasn't haven't he'd he's how'd how's i'm i've "
     "isn't it'd let's mightn't might've mustn't must've needn't o'clock oughtn't she's should've shouldn't that's "
@@ -102,21 +102,15 @@ def gqa_scores(rows: Any, predicted: Sequence[str]) -> dict[str, float]:
     {'accuracy': 0.5, 'consistency': 0.0, 'validity': 1.0}
     """
     names, truth = column_names(rows), column(rows, "answer")
-    right = np.array(
-        [answer == true for answer, true in zip(predicted, truth, strict=True)], dtype=float
-    )
-    scores = {"accuracy": float(right.mean())}
+    right = [answer == true for answer, true in zip(predicted, truth, strict=True)]
+    scores = {"accuracy": float(np.mean(right))}
     if "entailed" in names:
-        scores["consistency"] = _consistency(
-            right, column(rows, "question_id"), column(rows, "entailed")
-        )
+        ids = column(rows, "question_id")
+        scores["consistency"] = _consistency(right, ids, column(rows, "entailed"))
     for name, key in (("validity", "valid"), ("plausibility", "plausible")):
         if key in names:
-            fits = [
-                answer in allowed
-                for answer, allowed in zip(predicted, column(rows, key), strict=True)
-            ]
-            scores[name] = float(np.mean(fits))
+            pairs = zip(predicted, column(rows, key), strict=True)
+            scores[name] = float(np.mean([answer in allowed for answer, allowed in pairs]))
     if "group" in names:
         scores["distribution"] = _distribution(predicted, truth, column(rows, "group"))
     return scores
@@ -133,37 +127,38 @@ def nlvr2_scores(
     >>> nlvr2_scores([1, 0, 1, 1], [1, 0, 1, 0], ["dev-0-0-0", "dev-0-1-0", "dev-7-0-0", "dev-7-1-0"])
     {'accuracy': 0.75, 'consistency': 0.5}
     """
-    sentences: dict[tuple[str, str, str], list[bool]] = defaultdict(list)
-    for answer, label, identifier in zip(predicted, labels, identifiers, strict=True):
-        split, group, _, sentence = identifier.split("-")
-        sentences[split, group, sentence].append(bool(answer == label))
-    return {
-        "accuracy": float(np.mean([right for pairs in sentences.values() for right in pairs])),
-        "consistency": float(np.mean([all(pairs) for pairs in sentences.values()])),
-    }
+    right = np.asarray(predicted) == np.asarray(labels)
+    sentences: dict[tuple[str, str, str], bool] = {}
+    for answer, identifier in zip(right.tolist(), identifiers, strict=True):
+        split, group, _, number = identifier.split("-")
+        sentence = (split, group, number)
+        sentences[sentence] = answer and sentences.get(sentence, True)
+    consistency = float(np.mean(list(sentences.values())))
+    return {"accuracy": float(right.mean()), "consistency": consistency}
 
 
-def _consistency(right: np.ndarray, ids: Sequence[int], entailed: Sequence[Sequence[int]]) -> float:
+def _consistency(
+    right: Sequence[bool], ids: Sequence[int], entailed: Sequence[Sequence[int]]
+) -> float:
     """As in `gqa_scores`; 0 where no question that entails others was answered right."""
     answered_right = dict(zip(ids, right, strict=True))
     shares = []
     for number, others in zip(ids, entailed, strict=True):
-        others = [
-            other for other in others if other != number
-        ]  # as GQA's own count: a question entails itself
-        if answered_right[number] and others:
-            shares.append(np.mean([answered_right[other] for other in others]))
+        # as GQA's own count: a question entails itself
+        told = [answered_right[other] for other in others if other != number]
+        if answered_right[number] and told:
+            shares.append(np.mean(told))
     return float(np.mean(shares or [0.0]))
 
 
 def _distribution(predicted: Sequence[str], truth: Sequence[str], groups: Sequence[str]) -> float:
     """Σ over true answers of (given - true)² / true, counts within a group; the mean over groups, weighted by size."""
-    given, true = defaultdict(Counter), defaultdict(Counter)
-    for answer, right, group in zip(predicted, truth, groups, strict=True):
-        given[group][answer] += 1
-        true[group][right] += 1
+    given = Counter(zip(groups, predicted, strict=True))
+    true: dict[str, Counter] = defaultdict(Counter)
+    for group, answer in zip(groups, truth, strict=True):
+        true[group][answer] += 1
     sums, sizes = [], []
     for group, counts in true.items():
-        sums.append(sum((given[group][answer] - n) ** 2 / n for answer, n in counts.items()))
+        sums.append(sum((given[group, answer] - n) ** 2 / n for answer, n in counts.items()))
         sizes.append(counts.total())
     return float(np.average(sums, weights=sizes))

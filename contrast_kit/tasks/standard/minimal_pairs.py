@@ -9,7 +9,7 @@ easily guessed beside the others, so the later tokens of the word are to be mask
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -25,8 +25,8 @@ from contrast_kit.encoder.encoder import evaluating
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Copy = tuple[tuple[int, ...], tuple[int, ...]]
-"""A text with tokens masked: its ids, and its token types where the tokenizer makes them."""
+Copy = tuple[tuple[int, ...], tuple[int, ...], int]
+"""A text with tokens masked: its ids, its token types where the tokenizer makes them, and the place that is scored."""
 
 Metric = Literal["original", "within_word_l2r"]
 """What is masked beside the token that is scored: nothing, or the tokens after it in its word, from left to right."""
@@ -37,9 +37,7 @@ def blimp(
     folder: str | Path,
     *,
     limit: int | None = None,
-    phenomena: Sequence[str] | None = None,
     metric: Metric = "original",
-    batch_size: int = 256,
     progress: bool = True,
 ) -> "DataFrame":
     """The share of minimal pairs whose good sentence has the higher score: for an encoder, the pseudo-log-likelihood.
@@ -52,9 +50,8 @@ def blimp(
             It is given all sentences of a phenomenon at once.
         folder: BLiMP's files, one `.jsonl` per phenomenon, or the folder that holds them as `blimp` or `data`.
         limit: use only the first `limit` pairs of each phenomenon. All 67,000 pairs take a base model hours on a CPU.
-        phenomena: names of files; by default all.
         metric: for an encoder, "original" or "within_word_l2r", as in `pseudo_log_likelihoods`.
-        batch_size: masked copies at once, for an encoder. progress: show a bar.
+        progress: show a bar.
 
     Returns:
         a DataFrame with one row per phenomenon, then "all": `field`, `pairs`, `accuracy`. A tie counts half. "all" is
@@ -65,40 +62,33 @@ def blimp(
 
     score = encoder
     if isinstance(encoder, Encoder):
-        score = partial(pseudo_log_likelihoods, encoder, batch_size=batch_size, metric=metric)
+        score = partial(pseudo_log_likelihoods, encoder, metric=metric)
     files = blimp_files(Path(folder).expanduser())
     if not files:
         raise FileNotFoundError(
             f"{folder} holds no .jsonl of BLiMP: name the folder with its 67 files."
         )
     rows = []
-    for name in tqdm(phenomena or files, "BLiMP", disable=not progress):
-        lines = files[name].read_text(encoding="utf-8").splitlines()[:limit]
-        pairs = [json.loads(line) for line in lines]
-        scores = score(
-            [text for pair in pairs for text in (pair["sentence_good"], pair["sentence_bad"])]
-        )
-        good, bad = scores.view(-1, 2).T  # [2 pairs] → [pairs] each
+    for name, file in tqdm(files.items(), "BLiMP", disable=not progress):
+        pairs = [json.loads(line) for line in file.read_text("utf-8").splitlines()[:limit]]
+        texts = [pair[side] for pair in pairs for side in ("sentence_good", "sentence_bad")]
+        good, bad = score(texts).view(-1, 2).T  # [2 pairs] → [pairs] each
         wins = (good > bad).double() + 0.5 * (good == bad).double()
         facts = {"phenomenon": name, "field": pairs[0].get("field", ""), "pairs": len(pairs)}
         rows.append(facts | {"accuracy": wins.mean().item()})
     table = DataFrame(rows)
-    whole = {
-        "phenomenon": "all",
-        "field": "",
-        "pairs": table["pairs"].sum(),
-        "accuracy": table["accuracy"].mean(),
-    }
-    return DataFrame([*rows, whole]).set_index("phenomenon")
+    whole = {"phenomenon": "all", "field": "", "pairs": table["pairs"].sum()}
+    rows.append(whole | {"accuracy": table["accuracy"].mean()})
+    return DataFrame(rows).set_index("phenomenon")
 
 
 def blimp_files(folder: Path) -> dict[str, Path]:
     """BLiMP's files by phenomenon, in this folder or in its `blimp` or `data`; none where they are not there."""
     for home in (folder, folder / "blimp", folder / "data"):
-        files = sorted(home.glob("*.jsonl"))
+        files = {file.stem: file for file in sorted(home.glob("*.jsonl"))}
         if files:
-            return {file.stem: file for file in files}
-    return {}
+            break
+    return files
 
 
 @torch.no_grad()
@@ -123,69 +113,55 @@ def pseudo_log_likelihoods(
     (torch.Size([2]), True)
     """
     asked = _masked_copies(encoder, list(texts), metric)
-    copies = sorted(
-        ((copy, place) for copy, places in asked.items() for place in places), key=_length
-    )
     totals = torch.zeros(len(texts), dtype=torch.float64)
     with evaluating(encoder):
-        for batch in _of_one_length(copies, batch_size):
-            log_p = _log_probabilities(encoder, batch).cpu()  # [b, V]
-            wanted = [
-                (row, *each)
-                for row, (copy, place) in enumerate(batch)
-                for each in asked[copy][place]
-            ]
-            rows, of, tokens = (torch.tensor(column) for column in zip(*wanted, strict=True))
-            totals.index_add_(0, of, log_p[rows, tokens].double())
+        for _, group in groupby(sorted(asked, key=_length), key=_length):
+            copies = list(group)
+            for first in range(0, len(copies), batch_size):
+                batch = copies[first : first + batch_size]
+                log_p = _log_probabilities(encoder, batch).cpu()  # [b, V]
+                for row, copy in zip(log_p, batch, strict=True):
+                    for text, token in asked[copy]:
+                        totals[text] += row[token].double()
     return totals
+
+
+def _length(copy: Copy) -> int:
+    return len(copy[0])
 
 
 def _masked_copies(
     encoder: Encoder, texts: list[str], metric: Metric
-) -> dict[Copy, dict[int, list[tuple[int, int]]]]:
-    """Each copy with a masked place → that place → the texts that ask for it, and the token that each had there."""
+) -> dict[Copy, list[tuple[int, int]]]:
+    """Each masked copy → the texts that ask for it, and the token that each had there."""
     tokenizer = encoder.tokenizer
     special, mask = set(special_ids(tokenizer)), tokenizer.mask_token_id
     encoded = tokenizer(texts, truncation=True, max_length=encoder.max_length)
     kinds = encoded.get("token_type_ids") or [()] * len(texts)
-    asked: dict[Copy, dict[int, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
+    asked: dict[Copy, list[tuple[int, int]]] = defaultdict(list)
     for text, (ids, types) in enumerate(zip(encoded["input_ids"], kinds, strict=True)):
         if special.issuperset(ids):
             raise ValueError(f"Text {text} holds no word to score: {texts[text]!r}.")
         words: Sequence[Any] = range(len(ids))
-        if (
-            metric == "within_word_l2r"
-        ):  # which word each token belongs to: (side of a pair, word of it)
+        if metric == "within_word_l2r":  # of each token: the side of a pair, and its word there
             words = list(zip(encoded.sequence_ids(text), encoded.word_ids(text), strict=True))
         for place, token in enumerate(ids):
             if token not in special:
-                after = (
-                    mask if words[i] == words[place] else ids[i] for i in range(place, len(ids))
-                )
-                asked[(*ids[:place], *after), tuple(types)][place].append((text, token))
+                masked = list(ids)
+                for later in range(place, len(ids)):
+                    if words[later] == words[place]:
+                        masked[later] = mask
+                asked[tuple(masked), tuple(types), place].append((text, token))
     return asked
 
 
-def _log_probabilities(encoder: Encoder, batch: list[tuple[Copy, int]]) -> Tensor:
+def _log_probabilities(encoder: Encoder, batch: list[Copy]) -> Tensor:
     """The log-probabilities of all words at the place of each copy, [b, V]."""
-    ids, types = (
-        torch.tensor([copy[i] for copy, _ in batch], device=encoder.device) for i in (0, 1)
-    )
-    places = torch.tensor([place for _, place in batch], device=encoder.device)
+    parts = zip(*batch, strict=True)
+    ids, types, places = (torch.tensor(part, device=encoder.device) for part in parts)
     view = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}  # [b, T]
     if types.numel():
         view["token_type_ids"] = types
     hidden = encoder(view)  # [b, T, D]
     at_mask = hidden[torch.arange(len(ids), device=ids.device), places]  # [b, D]
     return encoder.mlm_logits(at_mask).float().log_softmax(-1)  # [b, V]
-
-
-def _length(copy: tuple[Copy, int]) -> int:
-    return len(copy[0][0])
-
-
-def _of_one_length(copies: list[tuple[Copy, int]], size: int) -> Iterator[list[tuple[Copy, int]]]:
-    for _, group in groupby(copies, key=_length):
-        same = list(group)
-        for first in range(0, len(same), size):
-            yield same[first : first + size]

@@ -1,10 +1,11 @@
 """One table for a saved encoder: GLUE probes, similarity, minimal pairs and geometry, each beside its controls."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,10 +13,10 @@ from contrast_kit import data, geometry
 from contrast_kit.data import glue
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives.prompt import taught_without_words
-from contrast_kit.tasks.probes import probe
+from contrast_kit.tasks.probes import linear_probe
 from contrast_kit.tasks.standard.minimal_pairs import blimp, blimp_files
-from contrast_kit.tasks.standard.similarity import random_twin, read_sts, sts, triples
-from contrast_kit.tasks.table import Task, TaskData, first_rows, load, score
+from contrast_kit.tasks.standard.similarity import place, random_twin, read_sts, sts, triples
+from contrast_kit.tasks.table import TaskData, first_rows, load, score
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -24,6 +25,7 @@ PARTS = ("glue", "sts", "blimp", "geometry")
 SIMILAR = 4.0
 """The score of STS-B from which two sentences count as a positive pair (Gao et al. 2021, appendix)."""
 
+COLUMNS = ("part", "measurement", "data", "value", "random weights", "baseline", "baseline is")
 LEGEND = """\
 Probes: logistic (for a score: ridge) regression on frozen vectors, as SentEval. STS: Spearman of
 cosines × 100, without training. BLiMP: pseudo-log-likelihood, mean of phenomena. Geometry: Wang and
@@ -46,12 +48,12 @@ class Report:
 
     def card(self) -> str:
         """The table as a section in Markdown, to paste into a model card."""
-        columns = [name for name in self.table.columns if name != "part"]
-        lines = ["## Evaluation", "", f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
-        for row in self.table[columns].itertuples(index=False):
+        lines = ["## Evaluation", "", f"| {' | '.join(COLUMNS[1:])} |", "|---|---|---|---|---|---|"]
+        for row in self.table[list(COLUMNS[1:])].itertuples(index=False):
             cells = [f"{cell:.2f}" if isinstance(cell, float) else str(cell) for cell in row]
-            lines.append("| " + " | ".join("–" if cell == "nan" else cell for cell in cells) + " |")
-        return "\n".join([*lines, "", LEGEND, *(f"\n{note}" for note in self.notes)]) + "\n"
+            lines.append(f"| {' | '.join(cells)} |".replace(" nan ", " – "))
+        lines += ["", LEGEND, *(f"\n{note}" for note in self.notes), ""]
+        return "\n".join(lines)
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
         """Write `evaluation.csv` and `evaluation.md` (the card) into a folder; returns both files."""
@@ -105,21 +107,28 @@ def evaluate(
     shown, encoder = "an encoder", name
     if not isinstance(name, Encoder):
         shown, encoder = Path(name).name, Encoder.from_pretrained(name, pooling=pooling)
-    evaluation = _Evaluation(encoder, folder, limit, pairs, progress)
-    evaluation.head = has_word_head(name)
+    both = (encoder, random_twin(encoder))
     measure = {
-        "glue": evaluation.glue,
-        "sts": evaluation.sts,
-        "blimp": evaluation.blimp,
-        "geometry": evaluation.geometry,
+        "glue": partial(_glue, limit=limit),
+        "sts": partial(_sts, limit=limit),
+        "blimp": partial(_blimp, head=has_word_head(name), limit=pairs, progress=progress),
+        "geometry": partial(_geometry, limit=limit),
     }
+    rows, notes = [], []
     for part in parts:
-        measure[part]()
-    if not evaluation.rows:
-        raise ValueError(
-            f"{folder or 'The toyshop'} holds nothing to measure: {' '.join(evaluation.notes)}"
-        )
-    return Report(shown, DataFrame(evaluation.rows), tuple(evaluation.notes))
+        for row in measure[part](both, folder):
+            if isinstance(row, str):
+                notes.append(row)
+                continue
+            measurement, source, values, baseline = row
+            rows.append(
+                dict(zip(COLUMNS, (part, measurement, source, *values, baseline), strict=True))
+            )
+            if progress:
+                print(f"{part}: {measurement} {values[0]:.2f}", flush=True)
+    if not rows:
+        raise ValueError(f"{folder or 'The toyshop'} holds nothing to measure: {' '.join(notes)}")
+    return Report(shown, DataFrame(rows), tuple(notes))
 
 
 def has_word_head(name: str | Path | Encoder) -> bool:
@@ -132,159 +141,104 @@ def has_word_head(name: str | Path | Encoder) -> bool:
     file, config = Path(name).expanduser() / "config.json", {}
     if file.is_file():
         config = json.loads(file.read_text(encoding="utf-8"))
-    kinds = config.get("architectures") or ["MaskedLM"]
-    return not taught_without_words(config) and any(
-        "MaskedLM" in kind or "PreTraining" in kind for kind in kinds
-    )
+    kinds = " ".join(config.get("architectures") or ["MaskedLM"])
+    trained = "MaskedLM" in kinds or "PreTraining" in kinds
+    return trained and not taught_without_words(config)
 
 
-class _Evaluation:
-    """One evaluation: what it measures with, and a method for each part."""
+# Each part yields its rows: the measurement, its data, the values of the encoder, of random weights and of a baseline,
+# and what that baseline is. A string is a note of what is left out.
+Rows = Iterator[str | tuple[str, str, Sequence[float], str]]
+Both = tuple[Encoder, Encoder]
+"""The encoder, and the same with random weights."""
 
-    head = True
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        folder: Path | None,
-        limit: int | None,
-        pairs: int | None,
-        progress: bool,
-    ):
-        self.both = (encoder, random_twin(encoder))
-        self.folder, self.limit, self.pairs, self.progress = folder, limit, pairs, progress
-        self.rows: list[dict[str, Any]] = []
-        self.notes: list[str] = []
+def _glue(both: Both, folder: Path | None, limit: int | None) -> Rows:
+    """Linear probes, × 100, beside one answer for all rows: the most frequent class, or the mean score."""
+    found = _tasks(folder)
+    if not found:
+        yield "GLUE was left out: the folder holds none of its tasks."
+    for each in found:
+        task, metric = each.task, each.task.metrics[0]
+        train, test = (first_rows(rows, limit) for rows in (each.train, each.validation))
+        labels = np.asarray(train["label"])
+        if not task.regression and len(set(labels)) < 2:
+            yield f"{each.name} was left out: its first {len(train):,} rows are of one class."
+            continue
+        scores = [linear_probe(encoder, train, test, task=task)[metric] for encoder in both]
+        answer, baseline = labels.mean(), "mean"
+        if not task.regression:
+            answer, baseline = np.bincount(labels).argmax(), "most frequent"
+        scores.append(score(task, np.full(len(test), answer), test["label"][:])[metric])
+        values = [100 * value for value in scores]
+        yield f"{task.name} probe, {metric}", f"{each.name}, {len(test):,} rows", values, baseline
 
-    def add(
-        self, part: str, measurement: str, source: str, values: Sequence[float], baseline: str
-    ) -> None:
-        """Add a row: `values` are those of the encoder, of random weights and of the named baseline."""
-        row = {"part": part, "measurement": measurement, "data": source}
-        row |= dict(zip(("value", "random weights", "baseline"), values, strict=True))
-        self.rows.append(row | {"baseline is": baseline})
-        if self.progress:
-            print(f"{part}: {measurement} {values[0]:.2f}", flush=True)
 
-    def glue(self) -> None:
-        """Linear probes, × 100, beside one answer for all rows: the most frequent class, or the mean score."""
-        found = self._tasks()
-        if not found:
-            self.notes.append("GLUE was left out: the folder holds none of its tasks.")
-        for each in found:
-            train, test = (first_rows(rows, self.limit) for rows in (each.train, each.validation))
-            if not each.task.regression and len(set(train["label"])) < 2:
-                self.notes.append(
-                    f"{each.name} was left out: its first {len(train):,} rows are of one class."
-                )
-                continue
-            chosen = TaskData(each.task, {"train": train, "validation": test}, each.name)
-            metric = each.task.metrics[0]
-            scores = [100 * probe(encoder, chosen)[metric] for encoder in self.both]
-            scores.append(100 * _constant_score(each.task, train, test))
-            baseline = "mean" if each.task.regression else "most frequent"
-            self.add(
-                "glue",
-                f"{each.task.name} probe, {metric}",
-                f"{each.name}, {len(test):,} rows",
-                scores,
-                baseline,
-            )
-
-    def sts(self) -> None:
-        """Zero-shot similarity."""
-        if self.folder is None:
-            rows = load("toyshop/stsb").validation
-            found = {"toyshop/stsb": {"": triples(first_rows(rows, self.limit))}}
+def _sts(both: Both, folder: Path | None, limit: int | None) -> Rows:
+    """Zero-shot similarity."""
+    try:
+        if folder is None:
+            rows = first_rows(load("toyshop/stsb").validation, limit)
+            found = {"toyshop/stsb": {"": triples(rows)}}
         else:
-            try:
-                found = read_sts(self.folder)
-            except FileNotFoundError:
-                self.notes.append("STS was left out: the folder holds none of its tasks.")
-                return
-        table = sts(self.both[0], found).loc[["encoder", "random weights", "TF-IDF"]]
-        for task, subsets in found.items():
-            size = sum(len(rows) for rows in subsets.values())
-            self.add(
-                "sts", f"{task}, Spearman", f"{size:,} pairs, all", table[task].tolist(), "TF-IDF"
-            )
-        if len(found) > 1:
-            self.add(
-                "sts", "mean, Spearman", f"{len(found)} tasks", table["mean"].tolist(), "TF-IDF"
-            )
-
-    def blimp(self) -> None:
-        """Minimal pairs, × 100."""
-        if self.folder is None or not blimp_files(self.folder):
-            self.notes.append("BLiMP was left out: no folder `blimp` with its files was given.")
-            return
-        if not self.head:
-            self.notes.append("BLiMP was left out: this folder has no trained vocabulary head.")
-            return
-        options = dict(limit=self.pairs, progress=self.progress)
-        ours, random = (blimp(encoder, self.folder, **options) for encoder in self.both)
-        fields = ours["field"].str.replace(
-            "/", "_"
-        )  # the files have both "syntax_semantics" and "syntax/semantics"
-        groups = {field: fields == field for field in sorted(set(fields) - {""})} | {
-            "all": ours.index == "all"
-        }
-        for field, chosen in groups.items():
-            values = [100 * table.loc[chosen, "accuracy"].mean() for table in (ours, random)]
-            source = f"{ours.loc[chosen, 'pairs'].sum():,} pairs"
-            self.add("blimp", f"BLiMP {field.replace('_', ' ')}", source, [*values, 50.0], "chance")
-
-    def geometry(self) -> None:
-        """Alignment of similar sentences, and how the space is used."""
-        stsb = next((each for each in self._tasks() if each.task.name == "stsb"), None)
-        if stsb is None:
-            self.notes.append(
-                "Geometry was left out: it is measured on STS-B, which the folder does not hold."
-            )
-            return
-        pairs = triples(first_rows(stsb.validation, self.limit))
-        similar = [row for row in pairs if row[2] >= SIMILAR]
-        texts = list(dict.fromkeys(text for row in pairs for text in row[:2]))
-        if len(similar) < 2:
-            self.notes.append(
-                f"Geometry was left out: fewer than two pairs score {SIMILAR} or more."
-            )
-            return
-        ours, random = (_geometry(encoder, texts, similar) for encoder in self.both)
-        for name, value in ours.items():
-            self.add(
-                "geometry",
-                name,
-                f"{stsb.name}, {len(texts):,} texts",
-                [value, random[name], float("nan")],
-                "–",
-            )
-
-    def _tasks(self) -> list[TaskData]:
-        """The GLUE tasks that are there."""
-        if self.folder is None:
-            return [load(f"toyshop/{name}") for name in glue.TASKS if name in data.toyshop.tasks()]
-        homes = [self.folder / task.folder for task in glue.TASKS.values()]
-        homes = [home if home.is_dir() else self.folder / "glue_data" / home.name for home in homes]
-        return [load(home) for home in homes if (home / "train.tsv").is_file()]
+            found = read_sts(folder)
+    except FileNotFoundError:
+        yield "STS was left out: the folder holds none of its tasks."
+        return
+    table = sts(both[0], found)
+    for task, subsets in found.items():
+        size = sum(len(rows) for rows in subsets.values())
+        yield f"{task}, Spearman", f"{size:,} pairs, all", table[task].tolist(), "TF-IDF"
+    if len(found) > 1:
+        yield "mean, Spearman", f"{len(found)} tasks", table["mean"].tolist(), "TF-IDF"
 
 
-def _constant_score(task: Task, train: Any, test: Any) -> float:
-    """The score of one answer for all rows: the most frequent class of the training rows, or their mean."""
-    labels = np.asarray(train["label"])
-    answer = labels.mean() if task.regression else np.bincount(labels).argmax()
-    return score(task, np.full(len(test), answer), np.asarray(test["label"]))[task.metrics[0]]
+def _blimp(both: Both, folder: Path | None, head: bool, limit: int | None, progress: bool) -> Rows:
+    """Minimal pairs, × 100."""
+    if folder is None or not blimp_files(folder):
+        yield "BLiMP was left out: no folder `blimp` with its files was given."
+        return
+    if not head:
+        yield "BLiMP was left out: this folder has no trained vocabulary head."
+        return
+    tables = [blimp(encoder, folder, limit=limit, progress=progress) for encoder in both]
+    # the files have both "syntax_semantics" and "syntax/semantics"
+    fields = tables[0]["field"].str.replace("/", "_")
+    fields["all"] = "all"
+    for field in [*sorted(set(fields) - {"", "all"}), "all"]:
+        values = [100 * table.loc[fields == field, "accuracy"].mean() for table in tables]
+        pairs = f"{tables[0].loc[fields == field, 'pairs'].sum():,} pairs"
+        yield f"BLiMP {field.replace('_', ' ')}", pairs, [*values, 50.0], "chance"
 
 
-def _geometry(
-    encoder: Encoder, texts: list[str], similar: list[tuple[str, str, float]]
-) -> dict[str, float]:
-    vectors = encoder.encode(texts).float().cpu()  # [N, D]
+def _geometry(both: Both, folder: Path | None, limit: int | None) -> Rows:
+    """Alignment of similar sentences, and how the space is used."""
+    stsb = [each for each in _tasks(folder) if each.task.name == "stsb"]
+    if not stsb:
+        yield "Geometry was left out: it is measured on STS-B, which the folder does not hold."
+        return
+    pairs = triples(first_rows(stsb[0].validation, limit))
+    similar = [row[:2] for row in pairs if row[2] >= SIMILAR]
+    if len(similar) < 2:
+        yield f"Geometry was left out: fewer than two pairs score {SIMILAR} or more."
+        return
+    texts = list(dict.fromkeys(text for row in pairs for text in row[:2]))
     place = {text: row for row, text in enumerate(texts)}
-    a, b = (vectors[[place[row[side]] for row in similar]] for side in (0, 1))  # [P, D] each
-    return {
-        "alignment": geometry.alignment(a, b).item(),
-        "uniformity": geometry.uniformity(vectors).item(),
-        "anisotropy": geometry.anisotropy(vectors).item(),
-        "effective rank": geometry.effective_rank(vectors).item(),
-    }
+    sides = [[place[text] for text in side] for side in zip(*similar, strict=True)]
+    values = []
+    for encoder in both:
+        x = encoder.encode(texts).float().cpu()  # [N, D]
+        spread = (geometry.uniformity(x), geometry.anisotropy(x), geometry.effective_rank(x))
+        values.append([geometry.alignment(x[sides[0]], x[sides[1]]), *spread])
+    names = ("alignment", "uniformity", "anisotropy", "effective rank")
+    for name, ours, random in zip(names, *values, strict=True):
+        measured = [ours.item(), random.item(), float("nan")]
+        yield name, f"{stsb[0].name}, {len(texts):,} texts", measured, "–"
+
+
+def _tasks(folder: Path | None) -> list[TaskData]:
+    """The GLUE tasks that are there."""
+    if folder is None:
+        return [load(f"toyshop/{name}") for name in glue.TASKS if name in data.toyshop.tasks()]
+    homes = [place(folder, task.folder) for task in glue.TASKS.values()]
+    return [load(home) for home in homes if (home / "train.tsv").is_file()]

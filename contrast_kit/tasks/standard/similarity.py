@@ -13,6 +13,7 @@ The same vectors give different numbers, so a table that does not name its aggre
 """
 
 import copy
+import csv
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,6 +23,7 @@ import torch
 from torch import Tensor
 
 from contrast_kit import data
+from contrast_kit.data import glue
 from contrast_kit.encoder import Encoder
 from contrast_kit.geometry import pair_cosines
 from contrast_kit.tasks.metrics import spearman
@@ -46,19 +48,17 @@ def read_sts(folder: str | Path) -> dict[str, dict[str, Rows]]:
     folder = Path(folder).expanduser()
     tasks: dict[str, dict[str, Rows]] = {}
     for year in YEARS:
-        files = sorted(_place(folder, f"{year}-en-test").glob("STS.input.*.txt"))
-        if files:
-            tasks[year] = {
-                file.name[len("STS.input.") : -len(".txt")]: _year_rows(file) for file in files
-            }
-    benchmark, glue = _place(folder, "STSBenchmark/sts-test.csv"), _place(folder, "STS-B")
+        files = sorted(place(folder, f"{year}-en-test").glob("STS.input.*.txt"))
+        tasks[year] = {file.stem.removeprefix("STS.input."): _year_rows(file) for file in files}
+    benchmark, glue_folder = place(folder, "STSBenchmark/sts-test.csv"), place(folder, "STS-B")
     if benchmark.exists():
-        tasks["STS-B"] = {"": _benchmark_rows(benchmark)}
-    elif glue.exists():
-        tasks["STS-B validation"] = {"": triples(data.load(glue)["validation"])}
-    sick = _place(folder, "SICK/SICK_test_annotated.txt")
+        tasks["STS-B"] = {"": triples(glue.sts_rows(benchmark))}
+    elif glue_folder.exists():
+        tasks["STS-B validation"] = {"": triples(data.load(glue_folder)["validation"])}
+    sick = place(folder, "SICK/SICK_test_annotated.txt")
     if sick.exists():
         tasks["SICK-R"] = {"": _sick_rows(sick)}
+    tasks = {task: subsets for task, subsets in tasks.items() if subsets}
     if not tasks:
         raise FileNotFoundError(
             f"{folder} holds none of STS12-en-test … STS16-en-test, STSBenchmark, SICK, STS-B: name SentEval's folder "
@@ -70,23 +70,19 @@ def read_sts(folder: str | Path) -> dict[str, dict[str, Rows]]:
 def sts(
     encoder: Any,
     tasks: Mapping[str, Mapping[str, Rows] | Rows],
-    *,
     aggregation: Literal["all", "mean", "weighted"] = "all",
-    controls: bool = True,
-    batch_size: int = 64,
 ) -> "DataFrame":
     """Spearman × 100 of an encoder on STS tasks, one column each and their mean, with two controls that learnt nothing.
 
     Args:
-        encoder: an `Encoder`, not changed; its own pooling counts. Or another model with `encode(texts, batch_size=)`,
+        encoder: an `Encoder`, not changed; its own pooling counts. Or another model with `encode(texts)`,
             such as a `SentenceTransformer`.
         tasks: task → subset → rows, from `read_sts` or of one's own; rows without subsets count as one subset.
         aggregation: `"all"`, `"mean"` or `"weighted"`; the index of the table names it.
-        controls: add the rows "random weights" (the same build; for an `Encoder` only) and "TF-IDF".
-        batch_size: texts encoded at once.
 
     Returns:
-        a DataFrame; "mean" is over the columns that are there, so it is SimCSE's "Avg." only with all seven.
+        a DataFrame with the rows "encoder", "random weights" (the same build; for an `Encoder` only) and "TF-IDF".
+        "mean" is over the columns that are there, so it is SimCSE's "Avg." only with all seven.
 
     >>> import contrast_kit as ck
     >>> texts = ["a red kite", "a small drum", "the kite is red"]
@@ -97,28 +93,19 @@ def sts(
     """
     from pandas import DataFrame
 
-    contestants: dict[str, Any] = {"encoder": encoder}
-    if controls and isinstance(encoder, Encoder):
+    contestants = {"encoder": encoder}
+    if isinstance(encoder, Encoder):
         contestants["random weights"] = random_twin(encoder)
-    if controls:
-        contestants["TF-IDF"] = None
-    table = {}
-    for name, contestant in contestants.items():
-        row = {}
-        for task, subsets in tasks.items():
-            subsets = subsets if isinstance(subsets, Mapping) else {"": subsets}
-            texts = list(
-                dict.fromkeys(
-                    text for rows in subsets.values() for pair in rows for text in pair[:2]
-                )
-            )
-            if contestant is None:
-                similarity = TfIdf(texts).cosines
-            else:
-                similarity = _by_vectors(contestant, texts, batch_size)
-            row[task] = _aggregated(subsets, similarity, aggregation)
-        table[name] = row | {"mean": float(np.mean(list(row.values())))}
+    table: dict[str, dict[str, float]] = {name: {} for name in (*contestants, "TF-IDF")}
+    for task, subsets in tasks.items():
+        subsets = subsets if isinstance(subsets, Mapping) else {"": subsets}
+        pairs = [row[:2] for rows in subsets.values() for row in rows]
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        similarity = {name: by_vectors(each, texts) for name, each in contestants.items()}
+        for name, cosines in (similarity | {"TF-IDF": tf_idf(texts)}).items():
+            table[name][task] = _aggregated(subsets, cosines, aggregation)
     frame = DataFrame.from_dict(table, orient="index")
+    frame["mean"] = [float(np.mean(list(row.values()))) for row in table.values()]
     frame.index.name = f"Spearman × 100, {aggregation}"
     return frame
 
@@ -136,13 +123,32 @@ def _aggregated(subsets: Mapping[str, Rows], similarity: Callable, aggregation: 
     return 100 * float(np.average(each, weights=weights))
 
 
-def _by_vectors(encoder: Any, texts: list[str], batch_size: int) -> Callable:
-    """The cosine of two of these texts, each encoded once."""
-    vectors = torch.as_tensor(encoder.encode(texts, batch_size=batch_size)).float().cpu()  # [N, D]
+def by_vectors(encoder: Any, texts: list[str]) -> Callable:
+    """A function that gives the cosine of each pair of these texts, [N]; each text is encoded once."""
+    vectors = torch.as_tensor(encoder.encode(texts)).float().cpu()  # [N, D]
     place = {text: row for row, text in enumerate(texts)}
-    return lambda first, second: pair_cosines(
-        *(vectors[[place[text] for text in side]] for side in (first, second))
-    )
+
+    def cosines(*sides: Sequence[str]) -> Tensor:
+        return pair_cosines(*(vectors[[place[text] for text in side]] for side in sides))
+
+    return cosines
+
+
+def tf_idf(texts: Sequence[str]) -> Callable:
+    """A function that gives the cosine of each pair, [N], of word counts in which rare words weigh more.
+
+    Vectors by scikit-learn's `TfidfVectorizer` on the same texts; 0 where a text has no word. They know only how often
+    a word occurs in what they are tested on; what does not beat them has only found words.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    counts = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b").fit(texts)
+
+    def cosines(*sides: Sequence[str]) -> np.ndarray:
+        a, b = (counts.transform(side) for side in sides)  # [N, V] sparse, rows of length 1
+        return np.asarray(a.multiply(b).sum(1)).ravel()  # [N, V] → [N]
+
+    return cosines
 
 
 def random_twin(encoder: Encoder, seed: int = 10_007) -> Encoder:
@@ -169,60 +175,35 @@ def random_twin(encoder: Encoder, seed: int = 10_007) -> Encoder:
     return twin.to(encoder.device).eval()
 
 
-class TfIdf:
-    """Word counts, with rare words weighing more: vectors by scikit-learn's `TfidfVectorizer` on the same texts.
-
-    It knows only how often a word occurs in what it is tested on; what does not beat it has only found words.
-    """
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
-        self.counts = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b").fit(texts)
-
-    def cosines(self, first: Sequence[str], second: Sequence[str]) -> Tensor:
-        """The cosine of each pair, [N]; 0 where a text has no word."""
-        a, b = (
-            self.counts.transform(texts) for texts in (first, second)
-        )  # [N, V] sparse, rows of length 1
-        return torch.from_numpy(np.asarray(a.multiply(b).sum(1)).ravel())  # [N, V] → [N]
-
-
 def triples(rows: Any) -> list[tuple[str, str, float]]:
     """The pairs of rows of STS-B that have a score."""
     table = zip(rows["sentence1"], rows["sentence2"], rows["label"], strict=True)
     return [row for row in table if row[2] != -1]
 
 
-def _place(folder: Path, name: str) -> Path:
+def place(folder: Path, name: str) -> Path:
     """Where a file or folder lies in one of the layouts; a path that does not exist where it lies in none."""
     roots = (folder, folder / "STS", folder / "glue_data", folder / "sts")
     return next((root / name for root in roots if (root / name).exists()), folder / name)
 
 
-def _lines(file: Path) -> list[str]:
-    return file.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
-
-
 def _year_rows(file: Path) -> Rows:
+    """The pairs of one year's file that have a score in the file beside it; a third field is left out."""
     gold = file.with_name(file.name.replace("STS.input.", "STS.gs."))
+    texts, scores = (
+        path.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n") for path in (file, gold)
+    )
     rows = []
-    for pair, score in zip(_lines(file), _lines(gold), strict=True):
+    for text, score in zip(texts, scores, strict=True):
         if score.strip():
-            first, second = pair.split("\t")[:2]
+            first, second = text.split("\t")[:2]
             rows.append((first, second, float(score)))
     return rows
 
 
-def _benchmark_rows(file: Path) -> Rows:
-    """Genre, file, year, number, score, two texts; the sources of the sentences may follow."""
-    fields = [line.split("\t") for line in _lines(file)]
-    return [(row[5], row[6], float(row[4])) for row in fields]
-
-
 def _sick_rows(file: Path) -> Rows:
-    header, *lines = (line.strip().split("\t") for line in _lines(file))
-    table = [dict(zip(header, line, strict=False)) for line in lines]
-    return [
-        (row["sentence_A"], row["sentence_B"], float(row["relatedness_score"])) for row in table
-    ]
+    from pandas import read_csv
+
+    names = ["sentence_A", "sentence_B", "relatedness_score"]
+    rows = read_csv(file, sep="\t", quoting=csv.QUOTE_NONE, dtype={names[2]: float})[names]
+    return list(rows.itertuples(index=False, name=None))
