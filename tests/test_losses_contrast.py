@@ -239,6 +239,33 @@ def test_a_trailing_batch_of_one():
 # --- gradients ------------------------------------------------------------------------------------------
 
 
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 10_000), n=st.integers(2, 8), d=st.integers(2, 9), tau=st.sampled_from(TAUS)
+)
+def test_only_directions_and_only_who_is_whose_partner_matter(seed, n, d, tau):
+    g = torch.Generator().manual_seed(seed)
+    a, b = torch.randn(2, n, d, generator=g, dtype=torch.float64)
+    scale = torch.rand(2, n, 1, generator=g, dtype=torch.float64) * 100 + 1e-3
+    rotation = torch.linalg.qr(torch.randn(d, d, generator=g, dtype=torch.float64)).Q
+    order = torch.randperm(n, generator=g)
+    labels = torch.randint(3, (n,), generator=g)
+    for loss in (
+        lambda a, b, y: info_nce(a, b, tau),
+        lambda a, b, y: nt_xent(a, b, tau),
+        lambda a, b, y: sup_con(a, y, tau),
+        lambda a, b, y: simsiam(a, b, b, a),
+    ):
+        value = loss(a, b, labels)
+        assert value >= 0
+        for other in (
+            loss(a * scale[0], b * scale[1], labels),
+            loss(a @ rotation, b @ rotation, labels),
+            loss(a[order], b[order], labels[order]),
+        ):
+            assert torch.allclose(value, other, rtol=1e-9, atol=1e-9)
+
+
 def test_gradients_agree_with_finite_differences():
     a, b = vectors(4, 5, seed=1, grad=True), vectors(4, 5, seed=2, grad=True)
     labels, ids = torch.tensor([0, 1, 0, 2]), torch.tensor([5, 6, 5, 7])
