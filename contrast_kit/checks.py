@@ -8,16 +8,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import torch
 from torch import Tensor
 
 from contrast_kit._util import meant, shown
 
-_reads_values: ContextVar[bool] = ContextVar(
-    "reads_values", default=True
-)  # each thread has its own
+# Each thread has its own.
+_reads_values: ContextVar[bool] = ContextVar("reads_values", default=True)
 
 
 class NotFiniteError(ValueError):
@@ -44,10 +44,9 @@ def is_traced(x: Tensor) -> bool:
 
 def reads(x: Tensor) -> bool:
     """Whether a check reads the values of x: not where they are traced (`is_traced`), nor inside `unchecked`."""
-    traced = (
-        x.is_meta or torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
-    )
-    return not traced and _reads_values.get()
+    if x.is_meta or torch.compiler.is_compiling() or not _reads_values.get():
+        return False
+    return not torch._C._are_functorch_transforms_active()
 
 
 def floats(x: Tensor, name: str) -> Tensor:
@@ -120,10 +119,7 @@ def pair(x: Tensor, y: Tensor, x_name: str, y_name: str) -> None:
 
 def integers(x: Any, n: int | None, device: torch.device, name: str) -> Tensor:
     """Integers, from a list or a tensor, on a device; if n is given, one for each of n rows, [n]."""
-    try:
-        x = torch.as_tensor(x, device=device)
-    except (TypeError, ValueError, RuntimeError):
-        raise TypeError(f"{name} must be integers, not {shown(x)}.") from None
+    x = torch.as_tensor(x, device=device)
     if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
         raise TypeError(f"{name} must be integers, not {x.dtype}.")
     if n is not None and x.shape != (n,):
@@ -249,13 +245,9 @@ SYNONYMS = {"temperature": "tau"}
 
 def _options(hint: Any) -> tuple:
     """The alternatives of an annotation: `float | None` has two, `Literal` and `Annotated` are one each."""
-    if get_origin(hint) in (Literal, Annotated):
-        return (hint,)
-    return (
-        get_args(hint)
-        if type(hint).__name__ in ("UnionType", "Union", "_UnionGenericAlias")
-        else (hint,)
-    )
+    if get_origin(hint) in (Union, UnionType):
+        return get_args(hint)
+    return (hint,)
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -263,12 +255,9 @@ def _fits(value: Any, hint: Any) -> bool:
         return any(type(value) is type(choice) and value == choice for choice in get_args(hint))
     if get_origin(hint) is Annotated:
         limits = get_args(hint)[1]
-        kind = Integral if limits.whole else Real
-        return (
-            isinstance(value, kind)
-            and not isinstance(value, bool)
-            and limits.least <= value <= limits.most
-        )
+        if not is_number(value) or (limits.whole and not isinstance(value, Integral)):
+            return False
+        return limits.least <= value <= limits.most
     if hint is float:
         return is_number(value)
     return isinstance(value, hint) if isinstance(hint, type) else True

@@ -143,3 +143,20 @@ def test_what_would_be_silently_wrong_is_refused(tokenizer):
             ck.Encoder.tiny(lacking)
     with pytest.raises(FileNotFoundError, match="Encoder.tiny"):
         ck.Encoder.from_pretrained("nobody/nothing")
+
+
+def test_a_masked_lm_refuses_the_head_that_coco_lm_left(encoder, batch, tmp_path):
+    """One encoder for two objectives to compare: the second would train other word scores without a word."""
+    ck.objectives.COCOLM(encoder)
+    for other in (ck.objectives.MLM, ck.objectives.CMLM, ck.objectives.CAPT):
+        with pytest.raises(ValueError, match="took the projection from this encoder's word scores"):
+            other(encoder)(batch)
+    again = ck.Encoder.from_pretrained(encoder.save_pretrained(tmp_path))
+    assert ck.objectives.MLM(again)(batch)["loss"] > 0
+
+
+def test_a_cache_that_is_a_file_is_refused_in_one_sentence(tokenizer, tmp_path, monkeypatch):
+    (tmp_path / "cache").write_text("")
+    monkeypatch.setenv("CONTRAST_KIT_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(NotADirectoryError, match="CONTRAST_KIT_CACHE names .*, which is no folder"):
+        ck.data.Stream(iter(["a kite"]), tokenizer)

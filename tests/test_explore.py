@@ -81,18 +81,6 @@ def test_moving_a_slider_hides_more_and_never_both(tokenizer, texts):
     assert not torch.equal(panel.again().views()[2].selected, more)
 
 
-def test_selected_tokens_become_what_the_split_says(tokenizer, texts):
-    panel = ck.explore.mask_explorer(
-        tokenizer, " ".join(texts[:4]), p_m=0.9, p_c=0.9, masker="two random masks"
-    )
-    for split, all_masks in (("80/10/10", False), ("[MASK] only", True)):
-        ids, maskable, *views = panel.set(split=split).views()
-        for view in views:
-            assert (view.input_ids[view.selected] == tokenizer.mask_token_id).all() == all_masks
-        both = int((views[0].selected & views[1].selected).sum())
-        assert f"<b>{both} hidden in both</b>" in panel.words()
-
-
 # --- losses on a circle ---
 
 
@@ -212,18 +200,6 @@ def test_what_the_temperature_s_charts_draw():
     assert title == f"half of it from {seen['half of the push']} of {n}"
 
 
-def test_the_picture_of_the_weights_holds_the_numbers():
-    negatives = torch.linspace(-0.5, 0.6, 12)
-    figure = ck.plots.negative_weights(negatives, 0.1, 0.8, more=[0.0, 0.1])
-    left, right = figure.axes
-    grey = [patch.get_height() for patch in left.patches[:20]]
-    assert sum(grey) == pytest.approx(1)
-    loss = next(line for line in right.lines if line.get_label() == "the loss")
-    expected = torch.nn.functional.softplus(torch.logsumexp((negatives - 0.8) / 0.1, 0))
-    assert loss.get_ydata()[12] == pytest.approx(expected.item()) and len(loss.get_ydata()) == 15
-    assert f"loss {expected:.2f}" in right.get_title()
-
-
 # --- maps ---
 
 
@@ -252,18 +228,6 @@ def test_a_typed_sentence_is_encoded(tokenizer, texts):
     panel = ck.explore.embedding_map(encoder.encode(texts), texts, encode=encoder, k=1)
     typed = texts[7].rstrip(".") + " ."  # the same tokens in other letters
     assert panel.neighbours(typed)[""][0] == (texts[7], pytest.approx(1.0, abs=1e-4))
-
-
-def test_points_reach_the_page_fitted_into_the_square(texts):
-    import numpy as np
-
-    points = {"a": [[0.0, 0.0], [4.0, 1.0], [2.0, 0.5]], "b": [[1.0, 1.0], [1.0, 3.0], [1.5, 2.0]]}
-    panel = ck.explore.embedding_map(
-        dict.fromkeys("ab", vectors(3)), SENTENCES[:3], [2, 10, 2], points=points
-    )
-    xy = np.frombuffer(panel.view.xy, dtype=np.float32).reshape(2, 3, 2)
-    assert xy[0].tolist() == [[-1, -0.25], [1, 0.25], [0, 0]] and abs(xy[1]).max() == 1
-    assert panel.view.legend == ["2", "10"] and panel.view.kinds == [0, 1, 0]
 
 
 # --- live training ---
@@ -317,14 +281,9 @@ def test_a_run_that_fails_says_so(tokenizer, texts):
         (lambda: ck.explore.temperature_and_queue(positive=1.5), "must lie between -1 and 1"),
         (lambda: ck.explore.temperature_and_queue().set(positive=1.5), "positive cannot be 1.5"),
         (lambda: ck.explore.loss_playground(angles=[0, 1, 2]), "two views of each of 3 texts"),
-        (lambda: ck.explore.temperature_and_queue([2.0]), "not cosines"),
         (
             lambda: ck.explore.embedding_map(vectors(), SENTENCES[:5]),
             "one vector for each of the 5 texts",
-        ),
-        (
-            lambda: ck.explore.embedding_map(vectors(), SENTENCES, ["a"]),
-            "one label for each of the 6 rows",
         ),
     ],
 )

@@ -21,9 +21,8 @@ class Dots(Panel):
     """A panel that is redrawn as a figure at each move, as the shelf is."""
 
     def __init__(self):
-        self.height = slider("height", 0.5, 0, 1)
         self.picture = widgets().Image(format="png")
-        self.assemble({"height": self.height}, self.height, self.picture)
+        self.assemble({"height": slider("height", 0.5, 0, 1)}, ["height", self.picture])
 
     def show(self):
         self.picture.value = self.figure()._repr_png_()
@@ -88,13 +87,6 @@ def test_the_stored_picture_follows_the_controls_and_a_run(displayed, tokenizer,
     assert png(displayed[-1][1]) != png(displayed[before - 2][1])
 
 
-def test_static_pages_get_the_bundle_alone(displayed, monkeypatch):
-    monkeypatch.setenv("CONTRAST_KIT_PANELS", "static")
-    with pytest.raises(NotImplementedError):  # IPython then asks for the bundle
-        ck.explore.temperature_and_queue()._ipython_display_()
-    assert not displayed
-
-
 def test_what_fails_while_a_control_moves_is_said_on_the_panel(monkeypatch):
     panel = ck.explore.loss_playground()
     monkeypatch.setattr(panel, "words", lambda: 1 / 0)
@@ -149,12 +141,3 @@ def test_elsewhere_it_stands_among_its_nearest():
     only = ck.explore.embedding_map({"a": x, "b": x}, texts, encode={"a": lambda given: x[:1]})
     only.view.query = "new"
     assert "give encode= for 'b'" in only.view.problem and only.view.placed == {}
-
-
-def test_maps_of_one_call_are_turned_alike():
-    x = spaces()
-    turn = torch.linalg.qr(torch.randn(5, 5, generator=torch.Generator().manual_seed(3)))[0]
-    panel = ck.explore.embedding_map({"a": x, "mirrored": -(x @ turn)}, [str(i) for i in range(60)])
-    at = np.frombuffer(panel.view.xy, dtype=np.float32).reshape(2, 60, 2)
-    turned = plots.align(at[1], at[0])
-    assert turned == pytest.approx(at[1] - at[1].mean(0) + at[0].mean(0), abs=1e-2)

@@ -24,6 +24,12 @@ from contrast_kit.objectives import METHODS
 QUICK = ["--batch-size", "8", "--words", "300", "--limit", "60", "--no-plan", "--quiet"]
 
 
+def command(method, data, folder=None, *more):
+    """A short training as a list of words."""
+    words = ["train", method, "--data", str(data), *QUICK, *more]
+    return words if folder is None else [*words, "--folder", str(folder)]
+
+
 @pytest.fixture
 def lines(tmp_path, texts):
     """The texts as a file."""
@@ -119,8 +125,8 @@ def mine(tmp_path, monkeypatch):
 
 def test_an_objective_of_one_s_own_trains_by_its_module_and_class(mine, lines, tmp_path, capsys):
     folder = tmp_path / "run"
-    asked = ["train", "mine:Mine", "--data", lines, "--steps", "2", *QUICK, "--folder", str(folder)]
-    assert main(asked) == 0 and "Mine: 2 of 2 steps" in capsys.readouterr().out
+    words = command("mine:Mine", lines, folder, "--steps", "2")
+    assert main(words) == 0 and "Mine: 2 of 2 steps" in capsys.readouterr().out
     settings = json.loads((folder / "settings.json").read_text())
     assert settings["method"] == "mine:Mine" and settings["batch_size"] == 8
     assert train.parse(["mine:Mine", "--tau", "0.2"]).config == {"tau": 0.2}
@@ -152,14 +158,6 @@ def test_an_objective_of_one_s_own_has_the_recipe_of_its_nearest_base(mine, scal
     )
 
 
-@pytest.mark.parametrize("scale", recipes.SCALES)
-@pytest.mark.parametrize("method", METHODS)
-def test_recipes_are_settings_that_exist(method, scale):
-    recipe = recipes.recipe(method, scale)
-    ck.Training.of(recipe.training)
-    METHODS[method].Config(**recipe.config)
-
-
 def test_given_options_override_the_recipe():
     asked = train.parse(
         ["cmlm", "--scale", "small", "--lr", "1e-3", "--tau", "0.2", "--stop-gradient", "no"]
@@ -175,20 +173,8 @@ def test_given_options_override_the_recipe():
 
 
 def test_values_are_written_as_people_type_them():
-    given = [
-        "capt",
-        "--betas",
-        "0.9,0.98",
-        "--clip",
-        "none",
-        "--mlm",
-        "no",
-        "--tau",
-        "adaptive",
-        "--inner",
-        "64",
-    ]
-    options = train.parse(given)
+    given = "capt --betas 0.9,0.98 --clip none --mlm no --tau adaptive --inner 64"
+    options = train.parse(given.split())
     assert options.training["betas"] == (0.9, 0.98) and options.training["clip"] is None
     assert (options.config["mlm"], options.config["tau"], options.config["inner"]) == (
         False,
@@ -211,38 +197,29 @@ def test_values_are_written_as_people_type_them():
         ["mlm", "--split", "0.8,0.1,0.1", "--p-m", "0.2", "--words", "300", "--no-plan"]
     )
     assert options.config == {"p_m": 0.2, "split": (0.8, 0.1, 0.1)}
-    assert (options.words, options.plan, options.quiet, options.scale) == (
+    assert (options.words, options.plan, options.quiet, options.limit) == (
         300,
         False,
         False,
-        "tiny",
+        20_000,
     )
 
 
 def test_a_stopped_run_continues_to_the_same_weights_as_an_unbroken_one(
     lines, tmp_path, capsys, monkeypatch
 ):
-    command = [
-        "train",
-        "cmlm",
-        "--data",
-        lines,
-        *QUICK,
-        "--steps",
-        "6",
-        "--save-every",
-        "2",
-        "--folder",
-    ]
-    assert main([*command, str(tmp_path / "unbroken")]) == 0
+    def go(name):
+        return main(command("cmlm", lines, tmp_path / name, "--steps", "6", "--save-every", "2"))
+
+    assert go("unbroken") == 0
     assert "ck.Encoder.from_pretrained" in capsys.readouterr().out
     stop_at(monkeypatch, 3)
-    assert main([*command, str(tmp_path / "broken")]) == 0
+    assert go("broken") == 0
     told = capsys.readouterr().out
-    assert "Stopped after step 3" in told and "The encoder so far is in" in told
+    assert "Stopped after step 3" in told and "The encoder is in" in told
     assert ck.Encoder.from_pretrained(tmp_path / "broken" / "encoder").pretrained
     monkeypatch.undo()
-    assert main([*command, str(tmp_path / "broken")]) == 0
+    assert go("broken") == 0
     assert "Going on from" in capsys.readouterr().out
     first, second = (
         ck.Encoder.from_pretrained(tmp_path / run / "encoder") for run in ("unbroken", "broken")
@@ -270,8 +247,7 @@ def stop_at(monkeypatch, step):
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_trains(method, lines, tmp_path):
     data = "toyshop/sst2" if method in ("scl", "fine-tune") else lines
-    folder = str(tmp_path / "run")
-    assert main(["train", method, "--data", data, *QUICK, "--steps", "2", "--folder", folder]) == 0
+    assert main(command(method, data, tmp_path / "run", "--steps", "2")) == 0
     assert ck.Encoder.from_pretrained(tmp_path / "run" / "encoder").width == 128
 
 
@@ -282,111 +258,45 @@ def test_columns_of_any_name_are_read_where_named(method, tmp_path, capsys):
         for i in range(40)
     ]
     (tmp_path / "mine.csv").write_text("\n".join(["review,mood", *rows]))
-    command = [
-        "train",
-        method,
-        "--data",
-        str(tmp_path / "mine.csv"),
-        "--words",
-        "90",
-        "--no-plan",
-        "--quiet",
-    ]
-    command += ["--steps", "2", "--batch-size", "8", "--limit", "30"]
-    assert main([*command, "--columns", "review", "--label", "mood"]) == 0
-    assert "Reading the first 30 of 40 texts (--limit)." in capsys.readouterr().out
-    assert main([*command, "--columns", "reviews", "--label", "mood"]) == 1
-    assert (
-        "no column 'reviews' (--columns)" in (told := capsys.readouterr().err)
-        and "did you mean 'review'" in told
-    )
-
-
-def test_rows_without_text_are_left_out_and_said(tmp_path, capsys):
-    file = tmp_path / "mine.csv"
-    file.write_text("text,label\na kite,1\n,1\na drum,0\n  ,0\n")
-    rows, columns = train._rows(train.parse(["fine-tune", "--data", str(file)]))
-    assert columns == ("text",)
-    assert rows["text"][:] == ["a kite", "a drum"] and rows["label"][:] == [1, 0]
+    (tmp_path / "mine.csv").open("a").write("\n,good\n ,bad\n")
+    words = command(method, tmp_path / "mine.csv", None, "--words", "90", "--steps", "2")
+    words += ["--label", "mood", "--limit", "42", "--packing"]
+    assert main([*words, "--columns", "review"]) == 0
     assert "2 rows hold no text and are left out." in capsys.readouterr().out
-
-
-def test_mixed_batches_are_packed_where_asked(lines, tmp_path):
-    losses = []
-    for name, more in {"padded": ["--no-packing"], "packed": ["--packing"]}.items():
-        how = [
-            "train",
-            "mlm",
-            "--data",
-            lines,
-            "--folder",
-            str(tmp_path / name),
-            "--steps",
-            "3",
-            *QUICK,
-        ]
-        assert main([*how, "--group-by-length", "no", *more]) == 0
-        losses.append(pd.read_csv(tmp_path / name / "history.csv")["loss"].tolist())
-        kept = json.loads((tmp_path / name / "settings.json").read_text())
-        assert kept["packing"] == (name == "packed") and not kept["group_by_length"]
-    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+    assert main([*words, "--limit", "30", "--columns", "review"]) == 0
+    assert "Reading the first 30 of 42 texts (--limit)." in capsys.readouterr().out
+    assert main([*words, "--columns", "reviews"]) == 1
+    told = capsys.readouterr().err
+    assert "no column 'reviews' (--columns)" in told and "did you mean 'review'" in told
 
 
 def test_a_command_that_failed_leaves_no_vocabulary_of_other_text(tmp_path):
     (tmp_path / "mine.csv").write_text(
         "".join(["said,thought\n", *(f"a red kite {i},the blue drum {i}\n" for i in range(9))])
     )
-    command = [
-        "train",
-        "simcse",
-        "--data",
-        str(tmp_path / "mine.csv"),
-        *QUICK,
-        "--steps",
-        "1",
-        "--folder",
-        str(tmp_path / "run"),
-    ]
-    assert main([*command, "--columns", "thought", "--lr", "-1"]) == 1
-    assert main([*command, "--columns", "said"]) == 0
+    words = command("simcse", tmp_path / "mine.csv", tmp_path / "run", "--steps", "1")
+    assert main([*words, "--columns", "thought", "--lr", "-1"]) == 1
+    assert main([*words, "--columns", "said"]) == 0
     known = ck.Encoder.from_pretrained(tmp_path / "run" / "encoder").tokenizer.get_vocab()
     assert "kite" in known and "drum" not in known
 
 
 def test_a_run_from_a_checkpoint_has_defaults_that_keep_it(tmp_path):
-    folder = tmp_path / "run"
+    folder, again, start = tmp_path / "run", tmp_path / "again", str(tmp_path / "run" / "encoder")
     assert main(["train", "mlm", *QUICK, "--steps", "1", "--folder", str(folder)]) == 0
-    again = tmp_path / "again"
-    command = [
-        "train",
-        "cmlm",
-        *QUICK,
-        "--steps",
-        "1",
-        "--start",
-        str(folder / "encoder"),
-        "--folder",
-        str(again),
-    ]
-    assert main(command) == 0
+    assert main(command("cmlm", "toyshop/text", again, "--steps", "1", "--start", start)) == 0
     kept = json.loads((again / "settings.json").read_text())
-    assert (
-        kept["start"] == str(folder / "encoder") and kept["part"] == "train" and kept["limit"] == 60
-    )
+    assert (kept["start"], kept["part"], kept["limit"]) == (start, "train", 60)
     state = json.loads(next(again.glob("step-*/state.json")).read_text())["settings"]
     assert state["training"]["lr"] == 2e-5 and state["training"]["warm_heads"] == 0.1
     assert (
         state["config"]["contrast"] == "simsiam"
     )  # the paper's, where the notebooks take info_nce
-    assert (kept["scale"], kept["data"], kept["unit"]) == ("tiny", "toyshop/text", None)
-    assert (kept["columns"], kept["label"], kept["packing"]) == (None, "label", False)
-    assert kept["words"] == 300 and kept["pooling"] is None
 
 
 def test_cssl_does_not_train_on_texts_that_nobody_rewords(tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("\n".join(f"Page {i} says nothing new." for i in range(40)))
-    command = ["train", "cssl", "--data", str(tmp_path / "mine.txt"), *QUICK, "--steps", "1"]
-    assert main(command) == 1
+    assert main(command("cssl", tmp_path / "mine.txt", None, "--steps", "1")) == 1
     assert "has other words for none of these texts: give a table" in capsys.readouterr().err
 
 
@@ -399,27 +309,17 @@ def test_cssl_does_not_train_on_texts_that_nobody_rewords(tmp_path, capsys):
     ],
 )
 def test_an_error_is_one_sentence(arguments, words, lines, capsys):
-    assert main(["train", "cmlm", "--data", lines, *QUICK, "--steps", "1", *arguments]) == 1
+    assert main(command("cmlm", lines, None, "--steps", "1", *arguments)) == 1
     told = capsys.readouterr().err
     assert words.format(lines=lines) in told and len(told.strip().splitlines()) == 1
 
 
 def test_a_folder_of_another_run_is_refused(lines, tmp_path, capsys):
-    command = [
-        "train",
-        "mlm",
-        "--data",
-        lines,
-        *QUICK,
-        "--steps",
-        "1",
-        "--folder",
-        str(tmp_path / "run"),
-    ]
-    assert main(command) == 0
-    assert main([*command, "--lr", "1e-4"]) == 1
+    words = command("mlm", lines, tmp_path / "run", "--steps", "1")
+    assert main(words) == 0
+    assert main([*words, "--lr", "1e-4"]) == 1
     assert "was begun with --lr 0.001, and this is --lr 0.0001" in capsys.readouterr().err
-    assert main([*command, "--fresh"]) == 1
+    assert main([*words, "--fresh"]) == 1
     told = capsys.readouterr().err
     assert "already holds step-00000001" in told and "on the command line without --fresh" in told
 
@@ -479,32 +379,17 @@ if __name__ == "__main__":
 @pytest.mark.full
 def test_a_run_is_the_same_however_it_is_launched(lines, tmp_path, monkeypatch, capfd):
     """By itself, by torchrun, by accelerate and from a notebook; on a CPU accelerate starts one process."""
-    quick = [
-        "train",
-        "cmlm",
-        "--data",
-        lines,
-        *QUICK,
-        "--steps",
-        "4",
-        "--lr",
-        "1e-3",
-        "--seed",
-        "3",
-    ]
+    quick = command("cmlm", lines, None, "--steps", "4", "--lr", "1e-3", "--seed", "3")
     (tmp_path / "launched.py").write_text(LAUNCHED.format(port=free_port()))
     for name, value in {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
-    command = [
-        sys.executable,
-        str(tmp_path / "launched.py"),
-        *quick,
-        "--folder",
-        str(tmp_path / "notebook"),
-    ]
+    program = [sys.executable, str(tmp_path / "launched.py"), *quick]
     notebook = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [*program, "--folder", str(tmp_path / "notebook")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     assert main([*quick, "--folder", str(tmp_path / "alone")]) == 0
     # The launchers themselves run here, as their commands would call them; what they start are processes.
@@ -576,11 +461,6 @@ def test_the_seed_makes_encoder_and_heads(lines, monkeypatch):
     assert not all(heads[name].equal(other_heads[name]) for name in heads)
 
 
-def test_a_head_has_as_many_outputs_as_the_data_has_classes(monkeypatch):
-    for data, count in (("toyshop/mnli", 3), ("toyshop/sst2", 2)):
-        assert made_by(monkeypatch, "scl", "--data", data, *QUICK)[0].config.classes == count
-
-
 def test_pooling_and_length_are_those_that_were_asked_for(lines, tmp_path, monkeypatch):
     given = ["mlm", "--data", lines, *QUICK]
     objective, texts, training, _ = made_by(
@@ -595,19 +475,6 @@ def test_pooling_and_length_are_those_that_were_asked_for(lines, tmp_path, monke
     start = ["--start", str(tmp_path / "start")]
     assert made_by(monkeypatch, *given, *start)[0].encoder.pooling == "mean"
     assert made_by(monkeypatch, *given, *start, "--pooling", "first")[0].encoder.pooling == "first"
-
-
-def test_plan_and_progress_are_switched_by_their_options(lines, tmp_path, monkeypatch, capsys):
-    given = ["mlm", "--data", lines, "--batch-size", "8", "--words", "300"]
-    how = made_by(monkeypatch, *given)[-1]
-    assert how["progress"] and not how["resume"] and "THE PLAN" in capsys.readouterr().out
-    how = made_by(monkeypatch, *given, "--no-plan", "--quiet", "--folder", str(tmp_path / "run"))[
-        -1
-    ]
-    assert not how["progress"] and how["resume"] and "THE PLAN" not in capsys.readouterr().out
-    assert not made_by(monkeypatch, *given, "--fresh", "--folder", str(tmp_path / "run"))[-1][
-        "resume"
-    ]
 
 
 def test_the_split_and_the_first_texts_are_read_and_half_a_pair_is_a_text(tmp_path):
@@ -638,22 +505,12 @@ def test_other_rows_or_columns_in_a_used_folder_are_refused_by_their_option(
     for name in ("train", "validation"):
         rows = "".join(f"a red kite {i},a drum {i},{i % 2},{i % 3}\n" for i in range(9))
         (tmp_path / f"{name}.csv").write_text("said,heard,good,kind\n" + rows)
-    command = [
-        "train",
-        method,
-        "--data",
-        str(tmp_path),
-        "--folder",
-        str(tmp_path / "run"),
-        "--steps",
-        "1",
-        *QUICK,
-    ]
+    words = command(method, tmp_path, tmp_path / "run", "--steps", "1")
     given = {"--columns": "said", "--label": "good", "--part": "train", "--limit": "9"}
 
     def asked(**changes):
         options = given | {f"--{name}": value for name, value in changes.items()}
-        return main([*command, *(word for option in options.items() for word in option)])
+        return main([*words, *(word for option in options.items() for word in option)])
 
     assert asked() == 0
     for name, value in {

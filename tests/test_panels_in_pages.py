@@ -159,28 +159,6 @@ def test_masks_are_those_of_python_token_by_token(texts, lengths_by_inversion):
         assert found["moved"]["draw again"] == {"seed": state["seed"] + 1}
 
 
-@pytest.mark.full
-def test_a_page_draws_spans_of_the_lengths_that_python_draws(texts):
-    """Without the change above: the mean number of spans of either, over 300 draws of a text of 60 tokens."""
-    tokenizer = ck.data.train_tokenizer(["a red kite"], vocab_size=60)
-    panel = ck.explore.mask_explorer(tokenizer, "kite " * 15, p_m=0.5, masker="two span masks")
-    states = [{"seed": seed} for seed in range(300)]
-    found = [row["seen"][1]["kinds"] for row in in_a_page(panel, states)]
-    drawn = [panel.set(**state).view.seen[1]["kinds"] for state in states]
-    hidden, spans = [], []
-    for rows in (found, drawn):
-        taken = [[kind in ("mask", "random", "kept") for kind in row] for row in rows]
-        hidden.append({sum(row) for row in taken})
-        spans.append(
-            sum(not a and b for row in taken for a, b in zip(row, row[1:], strict=False))
-            / len(rows)
-        )
-    assert (
-        hidden[0] == hidden[1] and max(hidden[0]) - min(hidden[0]) == 1
-    )  # half of 15, rounded up or down
-    assert abs(spans[0] - spans[1]) < 0.15 and spans[0] > 1.2
-
-
 def test_a_tokenizer_of_another_kind_keeps_its_sentence(texts):
     panel = ck.explore.mask_explorer(
         ck.data.train_tokenizer(texts, vocab_size=400, kind="bpe"), texts[0]

@@ -205,13 +205,13 @@ def test_the_scales_of_the_papers_train_by_print_or_say_whose_value_it_is(method
     training = dict(recipe.training)
     if "chunk_size" in training:  # memory, not a setting of the paper
         assert training["batch_size"] % training.pop("chunk_size") == 0
-    ours, why = recipes.OURS.get(method, ({}, ""))
-    source = recipes.PRINTED.get((method, scale))
-    if source is None and (method, scale) in recipes.BORROWED:
-        source, reason = recipes.BORROWED[method, scale]
-        assert reason in recipe.ours
-    assert training == (papers.training(*source) if source else {}) | ours
-    assert (why in recipe.ours) if ours else True
+    table = recipes.TABLES[scale][method]
+    ours = {name: table.get("training", {}).get(name) for name in training}
+    printed = papers.training(*table["source"]) if "source" in table else {}
+    own = {name: value for name, value in ours.items() if value is not None}
+    assert training == printed | own and (recipe.ours or not own)
+    mine = table.get("source", [None])[0] == METHODS[method].in_tables
+    assert recipe.ours or mine  # another's setting is named
     assert ck.Training.of(recipe.training) and METHODS[method].Config(**recipe.config)
 
 

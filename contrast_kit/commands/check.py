@@ -41,13 +41,13 @@ def requirements(extra: str = "") -> dict[str, object]:
     """
     from packaging.requirements import Requirement
 
-    def holds(need: Requirement, extra: str) -> bool:
-        return need.name != PACKAGE and (
-            need.marker is None or need.marker.evaluate({"extra": extra})
-        )
-
-    needs = [Requirement(line) for line in metadata.requires(PACKAGE) or []]
-    return {n.name: n.specifier for n in needs if holds(n, extra) and not (extra and holds(n, ""))}
+    needs = {}
+    for need in map(Requirement, metadata.requires(PACKAGE) or []):
+        core = need.marker is None or need.marker.evaluate({"extra": ""})
+        of_extra = bool(extra) and not core and need.marker.evaluate({"extra": extra})
+        if need.name != PACKAGE and (of_extra if extra else core):
+            needs[need.name] = need.specifier
+    return needs
 
 
 def installed(name: str) -> str | None:
@@ -111,10 +111,8 @@ def _accelerators() -> Iterator[tuple[str, str]]:
     if torch.cuda.is_available():
         for i in range(torch.cuda.device_count()):
             card = torch.cuda.get_device_properties(i)
-            yield (
-                f"cuda:{i}",
-                f"{card.name}, {card.total_memory / 2**30:.0f} GiB, CUDA {torch.version.cuda}",
-            )
+            memory = f"{card.total_memory / 2**30:.0f} GiB"
+            yield f"cuda:{i}", f"{card.name}, {memory}, CUDA {torch.version.cuda}"
         yield "cuda bf16", "yes" if torch.cuda.is_bf16_supported() else "no"
     elif torch.backends.mps.is_available():
         yield "mps", "yes"
@@ -127,14 +125,9 @@ def _surroundings() -> Iterator[tuple[str, str]]:
 
     yield "python", f"{platform.python_version()} at {sys.executable}"
     yield "system", platform.platform()
-    yield (
-        "hub",
-        "reachable"
-        if hub.reachable(timeout=2)
-        else "not reachable (or switched off): local data only",
-    )
-    folder = os.environ.get("CONTRAST_KIT_REAL_DATA")
-    yield "real data", folder or "CONTRAST_KIT_REAL_DATA is not set"
+    far = "not reachable (or switched off): local data only"
+    yield "hub", "reachable" if hub.reachable(timeout=2) else far
+    yield "real data", os.environ.get("CONTRAST_KIT_REAL_DATA", "CONTRAST_KIT_REAL_DATA is not set")
 
 
 def report() -> str:

@@ -1,6 +1,5 @@
 """`python -m contrast_kit lab`: the course in JupyterLab, in a copy that is the reader's own."""
 
-import argparse
 import hashlib
 import importlib.util
 import json
@@ -12,16 +11,25 @@ from contextlib import suppress
 from pathlib import Path
 
 from contrast_kit._util import shipped
+from contrast_kit.commands.options import Parser
 
 JUPYTER = Path(__file__).parent / "jupyter"
 """A folder of Jupyter settings: no news during a course and no question about it, and the glossary opens for reading,
 not for editing. A reader's own settings take precedence."""
 COPIED = ".copied.json"
+ABOUT = {
+    "usage": "python -m contrast_kit lab [--folder FOLDER] [--only-copy] [options of JupyterLab]",
+    "description": "Copy the notebooks of the course to a folder of your own and open them in JupyterLab.\n"
+    "What you change there stays when the kit gets newer notebooks; the others are renewed.",
+    "epilog": "Options that are not listed go to JupyterLab, such as --no-browser or --port=8899.",
+}
 
 
 def main(arguments: list[str]) -> int:
     """Copy the notebooks and open JupyterLab on them; its exit status, or 1 with one sentence on stderr."""
-    options, further = _parser().parse_known_args(arguments)
+    parser = Parser("lab", **ABOUT)
+    parser.add_table("lab")
+    options, further = parser.parse_known_args(arguments)
     try:
         kept = copy_course(options.folder)
     except OSError as error:
@@ -114,21 +122,3 @@ def _trust(folder: Path) -> None:
 
 def _digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m contrast_kit lab",
-        usage="python -m contrast_kit lab [--folder FOLDER] [--only-copy] [options of JupyterLab]",
-        description="Copy the notebooks of the course to a folder of your own and open them in JupyterLab. What you "
-        "change there stays when the kit gets newer notebooks; the others are renewed.",
-        epilog="Options that are not listed go to JupyterLab, such as --no-browser or --port=8899.",
-        allow_abbrev=False,
-    )
-    parser.add_argument(
-        "--folder", type=Path, default=Path("course"), help="Where the copies are. Here: course."
-    )
-    parser.add_argument(
-        "--only-copy", action="store_true", help="Copy the notebooks and do not open JupyterLab."
-    )
-    return parser

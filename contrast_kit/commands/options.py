@@ -10,17 +10,34 @@ import dataclasses
 import inspect
 import re
 import textwrap
+import tomllib
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from contrast_kit._util import meant
 
+TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 CONSTANTS = {"yes": True, "true": True, "no": False, "false": False, "none": None}
 
 
 class Parser(argparse.ArgumentParser):
-    """An `ArgumentParser` that asks which option was meant."""
+    """An `ArgumentParser` that takes options from `options.toml` and asks which option was meant."""
+
+    def __init__(self, command: str, **how: Any) -> None:
+        look = argparse.RawDescriptionHelpFormatter
+        program = f"python -m contrast_kit {command}"
+        super().__init__(program, formatter_class=look, allow_abbrev=False, **how)
+        self.register("type", "int", int)
+        self.register("type", "path", Path)
+        self.register("action", "yes or no", argparse.BooleanOptionalAction)
+
+    def add_table(self, name: str, group: Any = None, **words: Any) -> None:
+        """Add the options of a table to a group, or to the parser itself."""
+        for flag, option in TABLES[name].items():
+            text = option["help"].format(**words)
+            (group or self).add_argument(flag, **option | {"help": text})
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
         options, unknown = self.parse_known_args(args, namespace)
@@ -56,23 +73,17 @@ def add_fields(
 
     `defaults` are shown in the help where they differ from the fields' own; fields in `leave_out` get no option.
     """
-    docs, hints = field_docs(cls), get_type_hints(cls)
+    docs, hints, made = field_docs(cls), get_type_hints(cls), cls()
     for field in dataclasses.fields(cls):
         if field.name in leave_out:
             continue
-        own = field.default
-        if field.default_factory is not dataclasses.MISSING:
-            own = field.default_factory()
-        default, metavar = defaults.get(field.name, own), "VALUE"
+        default = defaults.get(field.name, getattr(made, field.name))
         names = names_in(hints[field.name])
-        if names:
-            metavar = "|".join(map(str, names))
-        elif isinstance(default, bool):
-            metavar = "yes|no"
+        words = "yes|no" if isinstance(default, bool) else "VALUE"
         group.add_argument(
             "--" + field.name.replace("_", "-"),
             default=argparse.SUPPRESS,
-            metavar=metavar,
+            metavar="|".join(map(str, names)) or words,
             type=partial(parse_value, names=names),
             help=f"{docs.get(field.name, '')} Here: {default!r}.".strip().replace("%", "%%"),
         )

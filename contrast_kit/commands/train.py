@@ -11,7 +11,7 @@ from typing import Any
 import contrast_kit as ck
 from contrast_kit._util import meant
 from contrast_kit.commands import recipes
-from contrast_kit.commands.options import Parser, add_fields
+from contrast_kit.commands.options import TABLES, Parser, add_fields
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.objectives import CSSL, METHODS, FineTune, Objective
 from contrast_kit.training import checkpoint, distributed
@@ -69,13 +69,12 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     """The options, with those of config and training as dicts `config` and `training`."""
     cls = recipes.class_of(arguments[0])
     first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    first.add_argument("--scale", default="tiny")
+    first.add_argument("--scale", default="tiny", choices=recipes.SCALES)
     first.add_argument("--start")
     chosen, _ = first.parse_known_args(arguments)
-    if chosen.scale not in recipes.SCALES:
-        first.error(f"--scale is one of {', '.join(recipes.SCALES)}, not {chosen.scale}")
     recipe = recipes.recipe_of(cls, chosen.scale, start=chosen.start is not None)
-    given = vars(_parser(cls, recipe).parse_args(arguments[1:]))
+    options = _parser(cls, recipe).parse_args(arguments[1:])
+    given = vars(options)
     training = {name: given.pop(name) for name in ck.Training.__dataclass_fields__ if name in given}
     config = {name: given.pop(name) for name in cls.Config.__dataclass_fields__ if name in given}
     defaults = dict(recipe.config)
@@ -83,13 +82,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         defaults.pop("tau", None)
     if "epochs" in training or "steps" in training:  # one replaces the other
         training = {"epochs": None, "steps": None} | training
-    return argparse.Namespace(
-        **given,
-        method=arguments[0],
-        config=defaults | config,
-        training=recipe.training | training,
-        recipe=recipe,
-    )
+    options.method, options.recipe = arguments[0], recipe
+    options.config, options.training = defaults | config, recipe.training | training
+    return options
 
 
 def _general_help() -> str:
@@ -107,91 +102,25 @@ def _first_line(cls: type) -> str:
     return (cls.__doc__ or cls.__name__).strip().split("\n")[0]
 
 
-def _parser(cls: type[Objective], recipe: recipes.Recipe) -> argparse.ArgumentParser:
+def _parser(cls: type[Objective], recipe: recipes.Recipe) -> Parser:
     """The parser of a method: its settings, with the defaults of a recipe."""
+    here = "Values after “Here” are the defaults at this --scale."
     parser = Parser(
-        prog=f"python -m contrast_kit train {cls.__name__}",
+        f"train {cls.__name__}",
         usage="python -m contrast_kit train METHOD --data DATA --folder FOLDER [options]",
-        description=_first_line(cls)
-        + " Values after “Here” are the defaults at this --scale. "
-        + recipe.ours,
+        description=f"{_first_line(cls)} {here} {recipe.ours}",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
-    _add_data(parser.add_argument_group("data and model").add_argument, recipe)
-    _add_run(parser.add_argument_group("the run").add_argument)
-    add_fields(
-        parser.add_argument_group(f"the method ({cls.__name__})"),
-        cls.Config,
-        recipe.config,
-        ("classes",),
-    )
-    add_fields(parser.add_argument_group("training"), ck.Training, recipe.training, ("packing",))
+    words = {"limit": recipe.limit or "all", "words": recipe.vocab_size}
+    words["pooling"] = recipe.encoder.get("pooling", "first")
+    for table in ("data and model", "the run"):
+        parser.add_table(table, parser.add_argument_group(table), **words)
+    parser.set_defaults(limit=recipe.limit, words=recipe.vocab_size)
+    method = parser.add_argument_group(f"the method ({cls.__name__})")
+    add_fields(method, cls.Config, recipe.config, ("classes",))
+    training = parser.add_argument_group("training")
+    add_fields(training, ck.Training, recipe.training, ("packing",))
     return parser
-
-
-def _add_data(add: Any, recipe: recipes.Recipe) -> None:
-    scale = (
-        "Size of a new encoder, and all defaults with it: tiny (2 layers of width 128, a minute on a CPU), small (6 × "
-        "256, minutes on a GPU), base (12 × 768, as the papers), large (24 × 1024). Here: tiny."
-    )
-    start = (
-        "Start from this encoder, a folder or a name on the hub, instead of a new one. The defaults are then those for "
-        "post-training: the paper's method, and a rate that lets the encoder keep what it knows."
-    )
-    pooling = recipe.encoder.get("pooling", "first")
-    units, limit = ("sentence", "paragraph", "line"), recipe.limit
-    add(
-        "--data",
-        help=f"A name of data.available(), a file, a folder, or a data set of the hub. Here: {SHOP}.",
-    )
-    add("--part", default="train", help="The split of the data. Here: train.")
-    add("--unit", choices=units, help="What of running text is one text. Here: sentence.")
-    add(
-        "--columns",
-        help="The column of the text, or the two of a pair: question,answer. Here: found by name.",
-    )
-    add("--label", default="label", help="The column of the labels. Here: label.")
-    add(
-        "--limit",
-        type=int,
-        default=limit,
-        help=f"Take the first N texts only. Here: {limit or 'all'}.",
-    )
-    add("--scale", choices=recipes.SCALES, default="tiny", help=scale)
-    add("--start", help=start)
-    words = f"Size of the vocabulary that is trained on the data for a new encoder. Here: {recipe.vocab_size}."
-    add("--words", type=int, default=recipe.vocab_size, help=words)
-    vector = f"The vector of a text: its first token's, or the mean. Here: {pooling}, or that of --start."
-    add("--pooling", choices=("first", "mean"), help=vector)
-
-
-def _add_run(add: Any) -> None:
-    packing = (
-        "Compute nothing on padding: faster for texts of different lengths in a batch. Here: no."
-    )
-    folder = "Keep checkpoints, vocabulary, history.csv and the encoder here; without it nothing is kept."
-    add("--folder", type=Path, help=folder)
-    add(
-        "--fresh",
-        action="store_true",
-        help="Refuse a folder that holds checkpoints, instead of continuing from them.",
-    )
-    add(
-        "--packing",
-        dest="packed",
-        action=argparse.BooleanOptionalAction,
-        default=False,
-        help=packing,
-    )
-    add(
-        "--no-plan",
-        dest="plan",
-        action="store_false",
-        help="Do not measure and print the plan first.",
-    )
-    add("--quiet", action="store_true", help="No progress line.")
 
 
 def run(options: argparse.Namespace) -> ck.Run:
@@ -200,9 +129,7 @@ def run(options: argparse.Namespace) -> ck.Run:
     first = distributed.rank() == 0
     if options.data is None:
         options.data = SHOP
-        _say(
-            f"No --data was given: this trains on {SHOP}, sentences about a toy shop that are made here."
-        )
+        _say(f"No --data: this trains on {SHOP}, sentences about a toy shop that are made here.")
     training = ck.Training.of(options.training)
     if options.folder and first:
         _begin(options)
@@ -241,37 +168,24 @@ def _say(message: str) -> None:
 
 def _begin(options: argparse.Namespace) -> None:
     """Keep the settings of a new run; raise where they differ from those of the run that the folder holds."""
-    chosen = (
-        "method",
-        "scale",
-        "data",
-        "part",
-        "unit",
-        "columns",
-        "label",
-        "limit",
-        "start",
-        "words",
-        "pooling",
-    )
-    settings = {name: getattr(options, name) for name in chosen}
+    chosen = [flag.removeprefix("--") for flag in TABLES["data and model"]]
+    settings = {name: getattr(options, name) for name in ("method", *chosen)}
     for name in ("data", "start"):  # however a place is spelled
         if settings[name] and Path(settings[name]).expanduser().exists():
             settings[name] = str(Path(settings[name]).expanduser().resolve())
     fields = recipes.class_of(options.method).Config.__dataclass_fields__.values()
     settings |= {field.name: field.default for field in fields} | options.config
     settings |= asdict(ck.Training.of(options.training)) | {"packing": options.packed}
-    settings = json.loads(json.dumps(settings, default=str))
+    settings = json.loads(json.dumps(settings, default=str))  # as they will be read again
     file = options.folder / FILE
     if checkpoint.checkpoints(options.folder) and file.exists():
         before = json.loads(file.read_text(encoding="utf-8"))
-        for name in settings:
-            if before.get(name) != settings.get(name):
+        for name, value in settings.items():
+            if before.get(name) != value:
                 flag = "--" + name.replace("_", "-")
                 raise ValueError(
-                    f"{options.folder} was begun with {flag} {before.get(name)}, and this is {flag} "
-                    f"{settings.get(name)}: use the same to go on, or another --folder (to train further, with "
-                    f"--start {options.folder / 'encoder'})."
+                    f"{options.folder} was begun with {flag} {before.get(name)}, and this is {flag} {value}: use the "
+                    f"same to go on, or another --folder (to train further, with --start {options.folder / 'encoder'})."
                 )
         return
     shutil.rmtree(options.folder / "vocabulary", ignore_errors=True)
@@ -283,22 +197,21 @@ def _begin(options: argparse.Namespace) -> None:
 def _rows(options: argparse.Namespace) -> tuple[Any, tuple[str, ...]]:
     """The rows that hold text of the split that was asked for, and their columns of text."""
     reads_labels = issubclass(recipes.class_of(options.method), FineTune) or ":" in options.method
-    how = {"unit": options.unit} if options.unit else {}
-    if reads_labels:
-        how["label"] = options.label
-    else:
-        how["labels"] = ()  # no label can stop a method that reads none
+    how = {"label": options.label}
+    if not reads_labels:
+        how = {"labels": ()}  # no label can stop a method that reads none
+    if options.unit:
+        how["unit"] = options.unit
     splits = ck.data.load(options.data, **how)
     if options.part not in splits:
         raise ValueError(
             f"{options.data} has no split {options.part!r} (--part); {meant(options.part, splits)}"
         )
     rows = splits[options.part]
-    columns = (
-        tuple(options.columns.split(","))
-        if options.columns
-        else ck.data.text_columns(rows.column_names)
-    )
+    if options.columns:
+        columns = tuple(options.columns.split(","))
+    else:
+        columns = ck.data.text_columns(rows.column_names)
     for name in columns:
         if name not in rows.column_names:
             raise ValueError(
@@ -306,7 +219,7 @@ def _rows(options: argparse.Namespace) -> tuple[Any, tuple[str, ...]]:
             )
     if not reads_labels and "label" in rows.column_names:
         rows = rows.remove_columns("label")
-    if options.limit is not None and options.limit < len(rows):
+    if options.limit and options.limit < len(rows):
         _say(f"Reading the first {options.limit:,} of {len(rows):,} texts (--limit).")
         rows = rows.select(range(options.limit))
     texts = zip(*(rows[name][:] for name in columns), strict=True)
@@ -383,8 +296,6 @@ def _keep(done: ck.Run, options: argparse.Namespace) -> None:
     saved = done.encoder.save_pretrained(options.folder / "encoder")
     done.history.to_csv(options.folder / "history.csv", index=False)
     print(done)
-    far = ""
     if done.interrupted:
         print(f"Stopped after step {done.steps}; the same command goes on from there.")
-        far = " so far"
-    print(f'The encoder{far} is in {saved}; open it with ck.Encoder.from_pretrained("{saved}").')
+    print(f'The encoder is in {saved}; open it with ck.Encoder.from_pretrained("{saved}").')

@@ -44,20 +44,14 @@ class Film:
         """Spheres and cosines of all runs as they are now; coordinates in thousandths, which travel faster."""
         spheres = []
         for name, seen in now.items():
-            shown = None
-            if "vectors" in seen:
-                sphere = on_sphere(seen["vectors"].double().numpy(), self._last.get(name))
-                self._last[name] = sphere.points
-                shown = {
-                    "points": (1000 * sphere.points).round().astype(int).tolist(),
-                    "share": sphere.share,
-                }
-            spheres.append(shown)
-        made = {
-            "step": step,
-            "spheres": spheres,
-            "hills": [hills(seen) for seen in now.values()],
-        }
+            if "vectors" not in seen:
+                spheres.append(None)
+                continue
+            sphere = on_sphere(seen["vectors"].double().numpy(), self._last.get(name))
+            self._last[name] = sphere.points
+            points = (1000 * sphere.points).round().astype(int).tolist()
+            spheres.append({"points": points, "share": sphere.share})
+        made = {"step": step, "spheres": spheres, "hills": [hills(seen) for seen in now.values()]}
         self._first = self._first or made
         return made
 
@@ -72,11 +66,8 @@ class Film:
     def for_page(self) -> list[dict[str, Any]]:
         """The moment before training and some of the others, the last among them: for a page without Python."""
         every = -(-len(self.moments) // MOST_IN_A_PAGE)
-        return [
-            self._first,
-            *self.moments[: len(self.moments) - 1 : every],
-            self.moments[-1],
-        ]
+        *others, last = self.moments
+        return [self._first, *others[::every], last]
 
 
 def curve(rows: Sequence[Mapping[str, float]], parts: Iterable[str]) -> dict[str, list[float]]:
@@ -84,7 +75,7 @@ def curve(rows: Sequence[Mapping[str, float]], parts: Iterable[str]) -> dict[str
     if not rows:
         return {}
     apart = -(-len(rows) // MOST_ROWS)
-    shown = [*rows[: len(rows) - 1 : apart], rows[-1]]
+    shown = [*rows[:-1:apart], rows[-1]]
     names = [part for part in parts if part in rows[0]]
     names = ["loss", *(names if len(names) > 1 else [])]
     return {column: [float(f"{row[column]:.5g}") for row in shown] for column in ("step", *names)}
@@ -97,10 +88,7 @@ def hills(seen: Mapping[str, Any]) -> dict[str, Any] | None:
     counted = {}
     for kind, cosines in zip(("similar", "random"), seen["cosines"], strict=True):
         counts, _ = np.histogram(cosines.numpy(), bins=BINS, range=(-1, 1))
-        counted[kind] = {
-            "counts": counts.tolist(),
-            "mean": float(cosines.mean()),
-        }
+        counted[kind] = {"counts": counts.tolist(), "mean": float(cosines.mean())}
     return counted
 
 
@@ -133,9 +121,7 @@ def on_sphere(vectors: np.ndarray, last: np.ndarray | None = None) -> Sphere:
     values, directions = np.linalg.eigh(x.T @ x)  # [D], [D, D], the smallest first
     if len(values) < 3:
         directions = np.pad(directions, ((0, 0), (3 - len(values), 0)))
-    points = (
-        x @ directions[:, -3:]
-    )  # [N, D] @ [D, 3] -> [N, 3]; the direction that holds most points to the front
+    points = x @ directions[:, -3:]  # [N, D] @ [D, 3] -> [N, 3]; the first points to the front
     points = points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-12)
     if last is not None:
         points = ck.plots.align(points, last, center=False)

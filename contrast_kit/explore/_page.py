@@ -13,13 +13,8 @@ KIND = "application/vnd.contrast-kit.panel"
 """In a stored notebook: what a website needs to bring the panel to life, as JSON on one line. Programs that do not know
 it show the figure."""
 HERE = Path(__file__).parent
-KEPT = (
-    "_",
-    "layout",
-    "tooltip",
-    "tabbable",
-    "comm",
-)  # names, or beginnings of names, of ipywidgets' own traits
+# Beginnings of the names of ipywidgets' own traits.
+KEPT = ("_", "layout", "tooltip", "tabbable", "comm")
 
 CONTROLS = {
     "SelectionSlider": ("stops",),
@@ -73,13 +68,8 @@ def exported(panel: Any) -> dict[str, Any]:
     for name, (widget, trait) in panel.handles.items():
         if widget is not view:
             state[name] = getattr(widget, trait)
-            controls.append(
-                {
-                    "name": name,
-                    **_control(widget),
-                    "locked": name in more.get("locked", ()),
-                }
-            )
+            locked = name in more.get("locked", ())
+            controls.append({"name": name, **_control(widget), "locked": locked})
     return {
         "scripts": [list(panel.script), [panel.stand_in]],
         "state": _plain(state | more),
@@ -96,14 +86,11 @@ def stored(panel: Any) -> str:
 def fragment(given: dict[str, Any] | str, name: str, still: str = "") -> str:
     """The HTML that lets an exported panel live inside a page; `still` stands there where scripts are off."""
     given = json.loads(given) if isinstance(given, str) else given
-    parts = {
-        part: _inside(*files)
-        for part, files in zip(("picture", "numbers"), given["scripts"], strict=True)
-    }
-    state = json.dumps(
-        {key: given[key] for key in ("state", "controls")}, ensure_ascii=False
-    ).replace("<", "\\u003c")
-    defined = "\n".join(f"const {part} = (() => {{\n{text}\n}})();" for part, text in parts.items())
+    state = {"state": given["state"], "controls": given["controls"]}
+    state = json.dumps(state, ensure_ascii=False).replace("<", "\\u003c")
+    defined = ""
+    for part, files in zip(("picture", "numbers"), given["scripts"], strict=True):
+        defined += f"const {part} = (() => {{\n{_inside(*files)}\n}})();\n"
     start = f'alone(document.getElementById("{name}"), picture, numbers, {state});'
     script = f'(() => {{\n"use strict";\n{scripts("shared", "page")}\n{defined}\n{start}\n}})();'
     # A script ends at the first "</script", wherever it stands.

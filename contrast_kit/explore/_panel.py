@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,22 +19,7 @@ from contrast_kit.data.texts import special_ids
 from contrast_kit.explore import _page
 
 STATIC = "CONTRAST_KIT_PANELS"  # in the environment: "static" stores figures only
-TEMPERATURES = (
-    0.02,
-    0.03,
-    0.05,
-    0.07,
-    0.1,
-    0.15,
-    0.2,
-    0.3,
-    0.4,
-    0.5,
-    0.7,
-    1.0,
-    1.5,
-    2.0,
-)
+TEMPERATURES = (0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0)
 
 STORED = """<div class="ck-still ck-still-{name}">
 <img class="{look}" alt="{words}" style="max-width: 100%" src="data:image/png;base64,{png}">
@@ -85,16 +71,17 @@ class Panel:
     def assemble(
         self,
         controls: Mapping[str, Any],
-        *rows: Any,
+        *rows: Sequence[Any],
         traits: Sequence[str] = (),
     ) -> None:
         """Stack the rows of widgets and the view, with a sentence below, and redraw whenever a control moves.
 
         Args:
-            controls: the widgets whose `value` is part of the state, by name.
-            rows: what is stacked, above the view.
+            controls: the widgets whose `value` is part of the state, by name; each becomes an attribute of the panel.
+            rows: what stands side by side, above the view: names of controls, or other widgets.
             traits: those of the view that are part of the state.
         """
+        vars(self).update(controls)
         self.handles = {name: (widget, "value") for name, widget in controls.items()}
         self.handles |= {name: (self.view, name) for name in traits}
         self.name = uuid.uuid4().hex[:12]
@@ -103,9 +90,15 @@ class Panel:
         w = widgets()
         self.line = w.HTML()
         self.line.add_class("ck-words")
+        parts = []
+        for row in rows:
+            layout = w.Layout(flex_flow="row wrap", overflow="visible")
+            items = [controls[item] if isinstance(item, str) else item for item in row]
+            parts.append(w.HBox(items, layout=layout))
+        if self.view is not None:
+            parts.append(self.view)
         layout = w.Layout(width="100%", max_width="960px", overflow="visible")
-        parts = [*rows, self.view, self.line]
-        self.widget = w.VBox([part for part in parts if part is not None], layout=layout)
+        self.widget = w.VBox([*parts, self.line], layout=layout)
         self.widget.add_class(f"ck-live-{self.name}")
         self.draw()
         for widget, trait in self.handles.values():
@@ -211,16 +204,9 @@ class Panel:
     def _as_stored(self, png):
         kind = type(self).__name__
         picture = base64.b64encode(png).decode()
-        page = STORED.format(
-            name=self.name,
-            look=self.in_the_dark,
-            words=f"{kind}: the panel as a picture",
-            png=picture,
-        )
-        return {
-            "text/html": page,
-            "text/plain": f"{kind} (run this cell to touch it)",
-        }
+        words = f"{kind}: the panel as a picture"
+        page = STORED.format(name=self.name, look=self.in_the_dark, words=words, png=picture)
+        return {"text/html": page, "text/plain": f"{kind} (run this cell to touch it)"}
 
 
 def _static():
@@ -236,44 +222,45 @@ def view_of(scripts: Sequence[str], **traits: Any) -> Any:
     import traitlets
 
     synced = {name: traitlets.Any(value).tag(sync=True) for name, value in traits.items()}
-    kind = type(
-        "View",
-        (anywidget.AnyWidget,),
-        synced | {"_esm": _page.scripts("shared", *scripts)},
-    )
-    return kind()
+    synced["_esm"] = _page.scripts("shared", *scripts)
+    return type("View", (anywidget.AnyWidget,), synced)()
 
 
-def slider(name: str, value: float, low: float, high: float, step: float = 0.01) -> Any:
+def _control(kind, name, value, width, **options):
+    """A control of ipywidgets with its name beside it."""
+    layout = widgets().Layout(width=width, max_width="calc(100% - 4px)")
+    look = {"style": {"description_width": "initial"}, "layout": layout}
+    return getattr(widgets(), kind)(value=value, description=name, **options, **look)
+
+
+def slider(name: str, value: float, low: float, high: float) -> Any:
     """A slider with its number beside it."""
     if not low <= value <= high:
         raise ValueError(f"{name} must lie between {low:g} and {high:g}, not {shown(value)}.")
-    limits = {"min": low, "max": high, "step": step, "readout_format": ".2f"}
-    return widgets().FloatSlider(value, description=name, **limits, **_layout("340px"))
+    limits = {"min": low, "max": high, "step": 0.01, "readout_format": ".2f"}
+    return _control("FloatSlider", name, value, "340px", **limits)
 
 
 def stepped_slider(name: str, values: Sequence[float], value: float, width: str = "340px") -> Any:
     """A slider that stops only at the given values, evenly spaced whatever their size."""
     options = [(f"{each:g}", each) for each in values]
-    return widgets().SelectionSlider(
-        options=options, value=value, description=name, **_layout(width)
-    )
+    return _control("SelectionSlider", name, value, width, options=options)
 
 
 def choice(name: str, options: Sequence[str], value: str, width: str = "260px") -> Any:
     """A drop-down list."""
     choose(dict.fromkeys(options), value, name)
-    return widgets().Dropdown(options=options, value=value, description=name, **_layout(width))
+    return _control("Dropdown", name, value, width, options=options)
 
 
 def sentence_line(name: str, value: str) -> Any:
     """A line to type in."""
-    return widgets().Text(value, description=name, **_layout("700px"))
+    return _control("Text", name, value, "700px")
 
 
 def draw_number(value: int) -> Any:
     """A field for the number to draw by."""
-    return widgets().BoundedIntText(value, min=0, max=10**6, description="draw", **_layout("170px"))
+    return _control("BoundedIntText", "draw", value, "170px", min=0, max=10**6)
 
 
 def button(words: str, does: Callable[[], Any], tip: str = "") -> Any:
@@ -281,16 +268,6 @@ def button(words: str, does: Callable[[], Any], tip: str = "") -> Any:
     made = widgets().Button(description=words, tooltip=tip, layout=widgets().Layout(width="auto"))
     made.on_click(lambda _: does())
     return made
-
-
-def row(*items: Any) -> Any:
-    """Controls side by side; those that do not fit go to the next line."""
-    return widgets().HBox(items, layout=widgets().Layout(flex_flow="row wrap", overflow="visible"))
-
-
-def _layout(width):
-    layout = widgets().Layout(width=width, max_width="calc(100% - 4px)")
-    return {"style": {"description_width": "initial"}, "layout": layout}
 
 
 def maskable_in(tokenizer: Any, sentence: str, most: int) -> tuple[Tensor, Tensor]:
@@ -312,17 +289,19 @@ def joined(*figures: Any, across: bool = False) -> Any:
 
     from contrast_kit.plots.figure import Figure
 
-    pictures = [Image.open(io.BytesIO(figure._repr_png_())).convert("RGB") for figure in figures]
-    widths = [picture.width for picture in pictures]
-    heights = [picture.height for picture in pictures]
-    size = (sum(widths), max(heights)) if across else (max(widths), sum(heights))
-    page = Image.new("RGB", size, "white")
-    x = y = 0
-    for picture in pictures:
-        page.paste(picture, (x, y))
-        x += picture.width * across
-        y += picture.height * (not across)
-    whole = Figure(figsize=(size[0] / 110, size[1] / 110), dpi=110)
+    pictures = []
+    for figure in figures:
+        png = io.BytesIO(figure._repr_png_())
+        pictures.append(np.asarray(Image.open(png).convert("RGB")))  # [H, W, 3]
+    largest = np.max([picture.shape for picture in pictures], axis=0)
+    axis = int(across)
+    for i, picture in enumerate(pictures):
+        missing = largest - picture.shape
+        missing[axis] = 0
+        pictures[i] = np.pad(picture, [(0, n) for n in missing], constant_values=255)
+    page = np.concatenate(pictures, axis)
+    height, width, _ = page.shape
+    whole = Figure(figsize=(width / 110, height / 110), dpi=110)
     axes = whole.add_axes((0, 0, 1, 1))  # not figimage: a notebook shows no figure without axes
     axes.imshow(page, interpolation="none")
     axes.axis("off")

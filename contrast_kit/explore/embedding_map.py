@@ -82,18 +82,16 @@ class EmbeddingMap(Panel):
         self.encode = {name: getattr(each, "encode", each) for name, each in encode.items()}
         self.projection, self.k = {"method": method, **projection}, k
         self._linear = not points and method == "pca"
-        if points:
-            self.points = {name: array(points[name], "points") for name in vectors}
-            self.at = {name: _fitted(value) for name, value in self.points.items()}
-        else:
-            self.points = {
-                name: ck.plots.project(value, **self.projection)
-                for name, value in self.vectors.items()
-            }
-            first = next(iter(self.points.values()))
-            # The axes of a map may come out turned or mirrored: on the page all are aligned with the first.
-            aligned = {name: ck.plots.align(value, first) for name, value in self.points.items()}
-            self.at = {name: _fitted(value) for name, value in aligned.items()}
+        self.points, self.at = {}, {}
+        for name, value in self.vectors.items():
+            if points:
+                self.points[name] = array(points[name], "points")
+                self.at[name] = _fitted(self.points[name])
+            else:
+                self.points[name] = ck.plots.project(value, **self.projection)
+                first = next(iter(self.points.values()))
+                # The axes of a map may come out turned or mirrored: on the page all are aligned with the first.
+                self.at[name] = _fitted(ck.plots.align(self.points[name], first))
         kinds = in_order(self.labels or [])
         self.view = view_of(
             self.script,
@@ -142,9 +140,7 @@ class EmbeddingMap(Panel):
         places = {}
         for name, query in self._queries(sentence.strip()).items():
             if self._linear:
-                at = np.append(query.double().numpy(), 1.0) @ self._plane(
-                    name
-                )  # [D + 1] @ [D + 1, 2] -> [2]
+                at = np.append(query.double().numpy(), 1.0) @ self._plane(name)  # [D + 1] -> [2]
             else:
                 best = (self.vectors[name] @ query).topk(min(self.k, len(self.texts)))
                 weights = (best.values.double() / WARMTH).softmax(dim=0).numpy()  # [k]
@@ -155,14 +151,10 @@ class EmbeddingMap(Panel):
     def _plane(self, name):
         """The linear rule [D + 1, 2] that put the sentences where they are on a map by principal components."""
         if name not in self._planes:
-            x, at = (
-                self.vectors[name].double().numpy(),
-                self.at[name],
-            )  # [N, D], [N, 2]
-            turn = np.linalg.lstsq(x - x.mean(axis=0), at - at.mean(axis=0), rcond=1e-8)[
-                0
-            ]  # [D, 2]
-            self._planes[name] = np.vstack([turn, at.mean(axis=0) - x.mean(axis=0) @ turn])
+            x, at = self.vectors[name].double().numpy(), self.at[name]  # [N, D], [N, 2]
+            middle, there = x.mean(axis=0), at.mean(axis=0)
+            turn, *_ = np.linalg.lstsq(x - middle, at - there, rcond=1e-8)  # [D, 2]
+            self._planes[name] = np.vstack([turn, there - middle @ turn])
         return self._planes[name]
 
     def _queries(self, sentence):
@@ -193,18 +185,13 @@ class EmbeddingMap(Panel):
         if query == self._searched:  # not again for every sentence hovered over
             return
         self._searched = query
-        near, placed, problem = {}, {}, ""
+        near, placed, self.view.problem = {}, {}, ""
         if query.strip():
             try:
-                near = self._nearest(query.strip(), self.k)
-                placed = self.place(query)
+                near, placed = self._nearest(query.strip(), self.k), self.place(query)
             except ValueError as error:
-                problem = str(error)
-        self.view.placed, self.view.near, self.view.problem = (
-            placed,
-            near,
-            problem,
-        )
+                self.view.problem = str(error)
+        self.view.placed, self.view.near = placed, near
 
     def words(self) -> str:
         sentence = f"{len(self.texts):,} sentences"
@@ -215,20 +202,13 @@ class EmbeddingMap(Panel):
     def page_state(self) -> dict[str, Any]:
         """The spaces in half precision: neighbours of its own sentences are found in the page too."""
         spaces = {name: _narrow(value).astype(np.float16) for name, value in self.vectors.items()}
-        return {
-            "spaces": spaces,
-            "k": self.k,
-            "axes": AXES[self.projection["method"]],
-        }
+        return {"spaces": spaces, "k": self.k, "axes": AXES[self.projection["method"]]}
 
     def figure(self) -> Any:
         """The maps as `plots.embedding_map` draws them."""
         method = self.projection["method"]
-        options = self.projection | {
-            "method": method or "tsne",
-            "points": self.points,
-        }
-        figure = ck.plots.embedding_map(self.vectors, self.labels, **options)
+        look = {"method": method or "tsne", "points": self.points}
+        figure = ck.plots.embedding_map(self.vectors, self.labels, **look)
         if method is None:
             for panel in figure.axes:
                 panel.set(xlabel="coordinate 1", ylabel="coordinate 2")
@@ -246,10 +226,8 @@ def _narrow(vectors):
     """The vectors rotated onto as few axes as keep each within 0.01 of its place, and so all cosines within 0.0001."""
     u, s, _ = np.linalg.svd(vectors.double().numpy(), full_matrices=False)
     turned = u * s  # [N, D]: the same lengths and angles, the most important axes first
-    left = np.sqrt(np.cumsum(turned[:, ::-1] ** 2, axis=1))[:, ::-1].max(
-        axis=0
-    )  # what axes from here on hold, at most
-    return turned[:, : max(1, int((left > 0.01).sum()))]
+    squares = np.cumsum(turned[:, ::-1] ** 2, axis=1)[:, ::-1]  # what axes from here on hold
+    return turned[:, : max(1, int((squares.max(axis=0) > 0.01**2).sum()))]
 
 
 def _fitted(points):

@@ -133,32 +133,21 @@ class LiveTraining(Panel):
     ):
         objectives = dict(objective) if isinstance(objective, Mapping) else {"": objective}
         if len({id(each.encoder) for each in objectives.values()}) < len(objectives):
-            raise ValueError(
-                "Each objective trains an encoder of its own: build one for each, with the same seed."
-            )
+            raise ValueError("Each objective trains an encoder of its own: build one for each.")
         if len(objectives) > 1 and settings.get("folder") is not None:
             raise ValueError(
                 "Two runs never mix in one folder: leave folder= out, or watch one objective at a time."
             )
-        self.objectives, self.data, self.settings, self.every = (
-            objectives,
-            data,
-            settings,
-            every,
-        )
+        self.objectives, self.data = objectives, data
+        self.settings, self.every = settings, every
         self.pairs = pairs and [list(side) for side in zip(*pairs, strict=True)]
         self.texts = texts
         self.labels = None if labels is None else labels_of(labels, "labels", len(texts))
-        self.runs = {}
-        self.problem, self._phase = "", "ready"
-        self._threads, self._going = (
-            [],
-            [],
-        )  # those that are running, and the names of their runs
+        self._threads, self._going = [], []  # those that are running, and the names of their runs
         self._stop_requested = threading.Event()
         self._first = {}  # the weights before the first start
-        self._before = {name: self.measure(name) for name in objectives}
-        self._now, self._film = dict(self._before), Film()
+        self._clear()
+        self._before = dict(self._now)
         kinds = in_order(self.labels or [])
         facts = {
             "names": list(objectives),
@@ -175,14 +164,17 @@ class LiveTraining(Panel):
             facts=facts,  # what does not change
             now={},
             curves=[],  # of each run: column -> numbers
-            moment=self._film.moment(
-                0, self._now
-            ),  # the last measurement: spheres and cosines of each run
+            moment=self._film.moment(0, self._now),  # the last one: spheres and cosines of each run
             frames=[],  # all measurements of a run that is over
             pressed=["", 0],  # which button, and how often any was pressed
         )
         self.view.observe(self._on_press, names="pressed")
         self.assemble({})
+
+    def _clear(self):
+        """As it is before a start: no runs, and the encoders measured."""
+        self.runs, self.problem, self._phase = {}, "", "ready"
+        self._now, self._film = {name: self.measure(name) for name in self.objectives}, Film()
 
     @property
     def run(self) -> "ck.Run | None":
@@ -198,29 +190,21 @@ class LiveTraining(Panel):
         """Train from where the encoder stands, in a thread; returns at once. While it trains, does nothing."""
         if self.running:
             return self
-        self._phase, self.problem, self.runs, self._going = (
-            "starting",
-            "",
-            {},
-            list(self.objectives),
-        )
+        self._phase, self.problem, self.runs = "starting", "", {}
+        self._going = list(self.objectives)
         self._film.moments.clear()
         self._stop_requested.clear()
-        self._next_look, self._next_word, self._look_at = (
-            0.0,
-            0.0,
-            -1,
-        )  # the step at which all runs are measured
+        self._next_look = self._next_word = 0.0
+        self._look_at = -1  # the step at which all runs are measured
         for name, objective in self.objectives.items():
             self._first.setdefault(name, copy.deepcopy(objective.state_dict()))
         turns = Turns(len(self.objectives))
-        work = []
-        for i, name in enumerate(self.objectives):
-            work.append(threading.Thread(target=self._train, args=(turns, i, name), daemon=True))
-        self._threads = [
-            *work,
-            threading.Thread(target=self._finish, args=(work,), daemon=True),
+        work = [
+            threading.Thread(target=self._train, args=(turns, i, name), daemon=True)
+            for i, name in enumerate(self.objectives)
         ]
+        end = threading.Thread(target=self._finish, args=(work,), daemon=True)
+        self._threads = [*work, end]
         self.show()
         for thread in self._threads:
             thread.start()
@@ -255,13 +239,7 @@ class LiveTraining(Panel):
             raise RuntimeError("The run is still going: stop it first, then reset the encoder.")
         for name, weights in self._first.items():
             self.objectives[name].load_state_dict(weights)
-        self.runs, self.problem, self._phase, self._film = (
-            {},
-            "",
-            "ready",
-            Film(),
-        )
-        self._now = {name: self.measure(name) for name in self.objectives}
+        self._clear()
         self.view.frames, self.view.moment = [], self._film.moment(0, self._now)
         self.draw()
         return self
@@ -303,10 +281,7 @@ class LiveTraining(Panel):
     def _step(self, name, run):
         self.runs[name] = run
         if self._phase == "starting":
-            self._phase, self._next_look = (
-                "training",
-                time.monotonic() + self.every,
-            )
+            self._phase, self._next_look = "training", time.monotonic() + self.every
         if self._stop_requested.is_set():
             run.stop()
             return
@@ -331,10 +306,11 @@ class LiveTraining(Panel):
     def show(self) -> None:
         """Send the page what it does not have yet: the state, and the losses so far."""
         runs = list(self.runs.values())
-        rows = {name: self.runs[name].rows if name in self.runs else [] for name in self.objectives}
-        self.view.curves = [
-            curve(rows[name], each.weights) for name, each in self.objectives.items()
-        ]
+        curves = []
+        for name, objective in self.objectives.items():
+            rows = self.runs[name].rows if name in self.runs else []
+            curves.append(curve(rows, objective.weights))
+        self.view.curves = curves
         self.view.now = {
             "phase": self._phase,
             "step": min((run.steps for run in runs), default=0),
@@ -347,28 +323,18 @@ class LiveTraining(Panel):
         if self.problem:
             return f"<b>The run has ended</b>: {html.escape(self.problem)}"
         if self._phase == "ready":
-            return (
-                "<i>start</i> trains, <i>stop</i> ends it after the current step and keeps the run."
-            )
+            return "<i>start</i> trains, <i>stop</i> ends it after the current step."
         if self.running:
             return "It trains. The notebook stays free; the run so far is <code>panel.run</code>."
         end = "Stopped" if self._phase == "stopped" else "Done"
-        said = "; ".join(
-            html.escape(f"{name} – {run!r}".removeprefix(" – ")) for name, run in self.runs.items()
-        )
-        kept = (
-            "Kept as <code>panel.run</code>"
-            if len(self.runs) == 1
-            else "Kept in <code>panel.runs</code>"
-        )
-        return f"<b>{end}</b>: {said}. {kept}, with history and encoder."
+        runs = [f"{name} – {run!r}".removeprefix(" – ") for name, run in self.runs.items()]
+        kept = "Kept in <code>panel.runs</code>, with history and encoder."
+        return f"<b>{end}</b>: {html.escape('; '.join(runs))}. {kept}"
 
     def page_state(self) -> dict[str, Any]:
         """A run that is over, as a film: the page plays it again. ValueError where there is none."""
         if self.running or not self._film.moments:
-            raise ValueError(
-                "There is no film of a run yet: train, wait for the end, then write the page."
-            )
+            raise ValueError("There is no film of a run yet: train, and wait for the end.")
         return {"frames": self._film.for_page(), "ended": self.words()}
 
     def figure(self) -> Any:
@@ -393,11 +359,7 @@ class LiveTraining(Panel):
         return joined(*figures)
 
     def _on_press(self, change):
-        does = {
-            "start": self.start,
-            "stop": self.request_stop,
-            "reset encoder": self.reset,
-        }
+        does = {"start": self.start, "stop": self.request_stop, "reset encoder": self.reset}
         try:
             does[change["new"][0]]()
         except Exception as error:  # the page is the only place where it would be seen

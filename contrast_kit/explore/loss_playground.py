@@ -19,7 +19,6 @@ from contrast_kit.explore._panel import (
     button,
     choice,
     joined,
-    row,
     stepped_slider,
     view_of,
 )
@@ -86,12 +85,8 @@ def contrast(loss: str, x: Tensor, tau: float, classes: Tensor) -> Contrast:
     weights = scores.softmax(dim=1).masked_fill(~candidate, torch.nan)  # [N, N]
     kinds = (2 * candidate.long() + positive.long()).tolist()
     names = ("out", "numerator", "negative", "positive")
-    return Contrast(
-        value.item(),
-        weights,
-        [[names[kind] for kind in line] for line in kinds],
-        -slope,
-    )
+    roles = [[names[kind] for kind in line] for line in kinds]
+    return Contrast(value.item(), weights, roles, -slope)
 
 
 class LossPlayground(Panel):
@@ -141,49 +136,34 @@ class LossPlayground(Panel):
         self.names = [f"{letter}{view}" for view in "₀₁" for letter in letters]
         self.classes = torch.tensor(classes)
         self.start = [float(angle) for angle in angles]
-        self.loss = choice("loss", LOSSES, loss)
-        self.tau = stepped_slider("τ", TEMPERATURES, tau)
-        self.view = view_of(
-            self.script,
-            angles=self.start,
-            names=self.names,
-            anchor=0,
-            seen={},
-            path=[],
-        )
+        state = {"angles": self.start, "names": self.names, "anchor": 0}
+        self.view = view_of(self.script, **state, seen={}, path=[])
+        step = "move every point a little along its force"
         moves = [
-            button(
-                "one step",
-                lambda: self.let_go(1),
-                "move every point a little along its force",
-            ),
-            button("let go", lambda: self.let_go(60), "sixty such steps"),
+            button("one step", lambda: self.let_go(1), step),
+            button("let go", self.let_go, "sixty such steps"),
             button("start again", self.again, "put the points back"),
         ]
-        controls = {"loss": self.loss, "tau": self.tau}
-        self.assemble(
-            controls,
-            row(self.loss, self.tau, *moves),
-            traits=("angles", "anchor"),
-        )
+        controls = {
+            "loss": choice("loss", LOSSES, loss),
+            "tau": stepped_slider("τ", TEMPERATURES, tau),
+        }
+        self.assemble(controls, ["loss", "tau", *moves], traits=("angles", "anchor"))
 
     def seen(self) -> Contrast:
         """The loss at the present state: its value, pair weights [N, N], roles and forces [N, 2]."""
-        return contrast(
-            self.loss.value,
-            _points(self.view.angles),
-            self.tau.value,
-            self.classes,
-        )
+        return self._contrast(_points(self.view.angles))
+
+    def _contrast(self, x):
+        return contrast(self.loss.value, x, self.tau.value, self.classes)
 
     def let_go(self, steps: int = 60) -> Self:
         """Gradient descent on the points themselves: `steps` small moves along the forces."""
         path = [list(self.view.angles)]
         for _ in range(steps):
             path.append(self._moved_along(path[-1]))
-        self.view.path = path[
-            :: max(1, steps // 30)
-        ]  # what the page plays, before it shows the end
+        # What the page plays, before it shows the end.
+        self.view.path = path[:: max(1, steps // 30)]
         return self.set(angles=path[-1])
 
     def again(self) -> Self:
@@ -196,7 +176,7 @@ class LossPlayground(Panel):
     def _moved_along(self, angles):
         """One step: forces grow as 1/τ, so the step is τ times as long, and large forces are capped."""
         x = _points(angles)
-        forces = contrast(self.loss.value, x, self.tau.value, self.classes).forces
+        forces = self._contrast(x).forces
         turn = x[:, 0] * forces[:, 1] - x[:, 1] * forces[:, 0]  # [N], the force along the circle
         scale = 1.0 if self.loss.value == "simsiam" else self.tau.value
         turn = (turn * STEP * scale * len(x) / 2).clamp(-0.15, 0.15)
@@ -204,14 +184,10 @@ class LossPlayground(Panel):
 
     def show(self) -> None:
         seen = self.seen()
-        self.view.seen = {
-            "forces": seen.forces.tolist(),
-            "weights": [
-                [None if math.isnan(p) else p for p in line] for line in seen.weights.tolist()
-            ],
-            "roles": seen.roles,
-            "value": seen.value,
-        }
+        weights = seen.weights.numpy().astype(object)
+        weights[seen.weights.isnan().numpy()] = None  # JSON knows no NaN
+        shown = {"forces": seen.forces.tolist(), "weights": weights.tolist()}
+        self.view.seen = shown | {"roles": seen.roles, "value": seen.value}
 
     def words(self) -> str:
         seen, i = self.seen(), self.view.anchor
@@ -222,48 +198,34 @@ class LossPlayground(Panel):
         sentence += f" at τ = {self.tau.value:.3g}, the mean over its anchors. "
         if set(seen.roles[i]) == {"out"}:
             return sentence + f"{names[i]} is no anchor: info_nce asks view 0 only."
-        push = {}
-        for name, role, weight in zip(names, seen.roles[i], seen.weights[i].tolist(), strict=True):
-            if role == "negative":
-                push[name] = weight
+        line = zip(seen.weights[i].tolist(), names, seen.roles[i], strict=True)
+        push = [(weight, name) for weight, name, role in line if role == "negative"]
         if push:
-            hardest = max(push, key=lambda name: (push[name], name))
-            share = push[hardest] / max(sum(push.values()), 1e-30)
+            weight, hardest = max(push)
+            share = weight / max(sum(each for each, _ in push), 1e-30)
             sentence += f"Of what pushes {names[i]}, {share:.0%} comes from {hardest}. "
-        force = seen.forces.norm(dim=1)
-        return (
-            sentence
-            + f"The strongest force, on {names[int(force.argmax())]}, is {force.max():.2f}."
-        )
+        force, where = seen.forces.norm(dim=1).max(dim=0)
+        return f"{sentence}The strongest force, on {names[where]}, is {force:.2f}."
 
     def figure(self) -> Any:
         """The circle with its forces, and beside it each anchor's weights on its candidates."""
         seen, b = self.seen(), len(self.classes)
         paired = self.loss.value == "simsiam"
-        title = f"{self.loss.value}: {seen.value:.3f}"
-        if not paired:
-            title = f"{self.loss.value}, τ = {self.tau.value:.3g}: {seen.value:.3f}"
-        forces = seen.forces
+        tau = "" if paired else f", τ = {self.tau.value:.3g}"
+        look = {"title": f"{self.loss.value}{tau}: {seen.value:.3f}", "forces": seen.forces}
         # Arrows are drawn relative to the longest: at rest, what is left of the forces would look like a storm.
-        if forces.norm(dim=1).max() <= REST:
-            forces = None
-            title += ", at rest"
-        look = {
-            "pairs": [[i, i + b] for i in range(b)],
-            "names": self.names,
-            "forces": forces,
-            "title": title,
-        }
-        circle = ck.plots.circle(
-            _points(self.view.angles), [name[0] for name in self.names], **look
-        )
-        weights = None if paired else seen.weights.nan_to_num(0)
+        if seen.forces.norm(dim=1).max() <= REST:
+            look = {"title": f"{look['title']}, at rest"}
+        letters, pairs = [name[0] for name in self.names], [[i, i + b] for i in range(b)]
+        points = _points(self.view.angles)
+        circle = ck.plots.circle(points, letters, names=self.names, pairs=pairs, **look)
         look = {"rows": self.names, "columns": self.names}
-        look["title"] = "who pulls whom" if paired else "pair weights"
-        matrix = ck.plots.similarity_matrix(weights, seen.roles, **look)
-        if not paired:
-            matrix.axes[-1].set_ylabel("weight")
-            matrix.axes[-1].set_ylim(0, 1)
+        if paired:
+            matrix = ck.plots.similarity_matrix(None, seen.roles, title="who pulls whom", **look)
+        else:
+            weights = seen.weights.nan_to_num(0)
+            matrix = ck.plots.similarity_matrix(weights, seen.roles, title="pair weights", **look)
+            matrix.axes[-1].set(ylabel="weight", ylim=(0, 1))
         return joined(circle, matrix, across=True)
 
 

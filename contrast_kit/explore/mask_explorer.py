@@ -13,7 +13,6 @@ from contrast_kit.explore._panel import (
     choice,
     draw_number,
     maskable_in,
-    row,
     sentence_line,
     slider,
     view_of,
@@ -72,27 +71,17 @@ class MaskExplorer(Panel):
         seed: int = 0,
     ):
         self.tokenizer = tokenizer
-        self.sentence = sentence_line("sentence", sentence)
-        self.p_m = slider("p_m, of view 0", p_m, 0, 1)
-        self.p_c = slider("p_c, of view 1", p_c, 0, 1)
-        self.masker = choice("masker", MASKERS, masker)
-        self.split = choice("selected become", tuple(SPLITS), "80/10/10")
-        self.seed = draw_number(seed)
         self.view = view_of(self.script, seen=[])
-        again = button(
-            "draw again",
-            self.again,
-            "the next draw: other tokens at the same rates",
-        )
+        again = button("draw again", self.again, "the next draw: other tokens at the same rates")
         controls = {
-            name: getattr(self, name)
-            for name in ("sentence", "p_m", "p_c", "masker", "split", "seed")
+            "sentence": sentence_line("sentence", sentence),
+            "p_m": slider("p_m, of view 0", p_m, 0, 1),
+            "p_c": slider("p_c, of view 1", p_c, 0, 1),
+            "masker": choice("masker", MASKERS, masker),
+            "split": choice("selected become", tuple(SPLITS), "80/10/10"),
+            "seed": draw_number(seed),
         }
-        rows = (
-            row(self.p_m, self.p_c),
-            row(self.masker, self.split, self.seed, again),
-        )
-        self.assemble(controls, self.sentence, *rows)
+        self.assemble(controls, ["sentence"], ["p_m", "p_c"], ["masker", "split", "seed", again])
 
     def again(self) -> Self:
         """Draw the masks anew, at the same rates."""
@@ -105,27 +94,17 @@ class MaskExplorer(Panel):
         ids, maskable = maskable_in(self.tokenizer, self.sentence.value, MOST)
         options = dict(mask_id=self.tokenizer.mask_token_id, vocab_size=len(self.tokenizer))
         options["split"] = SPLITS[self.split.value]
-        # Each view has its own stream, so that moving one slider leaves the other view alone.
-        first, second = (
-            torch.Generator().manual_seed(2 * self.seed.value + view) for view in (0, 1)
-        )
         draw = ck.masking.dynamic_random_mask
         if self.masker.value == "two span masks":
             draw = ck.masking.span_mask
-        view0 = draw(ids, maskable, self.p_m.value, generator=first, **options)
+        # Each view has its own stream, so that moving one slider leaves the other view alone.
+        options["generator"] = torch.Generator().manual_seed(2 * self.seed.value)
+        view0 = draw(ids, maskable, self.p_m.value, **options)
+        options["generator"] = torch.Generator().manual_seed(2 * self.seed.value + 1)
+        rest = (self.p_c.value,)
         if self.masker.value == "complementary":
-            draw = ck.masking.complementary_random_mask
-            view1 = draw(
-                ids,
-                maskable,
-                view0.selected,
-                self.p_c.value,
-                generator=second,
-                **options,
-            )
-        else:
-            view1 = draw(ids, maskable, self.p_c.value, generator=second, **options)
-        return ids, maskable, view0, view1
+            draw, rest = ck.masking.complementary_random_mask, (view0.selected, self.p_c.value)
+        return ids, maskable, view0, draw(ids, maskable, *rest, **options)
 
     def words(self) -> str:
         _, maskable, view0, view1 = self.views()
@@ -143,18 +122,14 @@ class MaskExplorer(Panel):
     def seen(self) -> list[dict[str, Any]]:
         """The sentence and its two views: the name, the tokens and the kinds of each row."""
         ids, maskable, *views = self.views()
-        original = self.tokenizer.convert_ids_to_tokens(ids[0].tolist())
-        special = {
-            "mask_token": self.tokenizer.mask_token,
-            "special": _never_masked(self.tokenizer),
-        }
-        rows = [("sentence", original, torch.zeros_like(maskable[0]))]
-        for number, view in enumerate(views):
-            tokens = self.tokenizer.convert_ids_to_tokens(view.input_ids[0].tolist())
-            rows.append((f"view {number}", tokens, view.selected[0]))
+        words, special = self.tokenizer.convert_ids_to_tokens, _never_masked(self.tokenizer)
+        original = words(ids[0].tolist())
+        unmasked = ck.masking.Masked(ids, torch.zeros_like(maskable))
         seen = []
-        for name, tokens, selected in rows:
-            kinds = ck.plots.mask_kinds(tokens, original, selected, **special)
+        for name, view in zip(("sentence", "view 0", "view 1"), (unmasked, *views), strict=True):
+            tokens = words(view.input_ids[0].tolist())
+            marks = view.selected[0], self.tokenizer.mask_token, special
+            kinds = ck.plots.mask_kinds(tokens, original, *marks)
             seen.append({"name": name, "tokens": tokens, "kinds": kinds})
         return seen
 
@@ -165,13 +140,8 @@ class MaskExplorer(Panel):
         """Both views below the sentence, as `plots.mask_heatmap` draws them."""
         seen = self.seen()
         title = f"{self.masker.value}, p_m = {self.p_m.value:.2f}, p_c = {self.p_c.value:.2f}"
-        rows = {row["name"]: row["tokens"] for row in seen}
-        return ck.plots.mask_heatmap(
-            rows,
-            [row["kinds"] for row in seen],
-            title=title,
-            legend={"special": "special"},
-        )
+        tokens, kinds = ({row["name"]: row[what] for row in seen} for what in ("tokens", "kinds"))
+        return ck.plots.mask_heatmap(tokens, kinds, title=title, legend={"special": "special"})
 
     def page_state(self) -> dict[str, Any]:
         tokenizer = _exported(self.tokenizer)
@@ -179,12 +149,7 @@ class MaskExplorer(Panel):
         if "lowercase" not in tokenizer:  # a page splits words as BERT does, and in no other way
             tokenizer["ids"] = self.tokenizer(self.sentence.value)["input_ids"]
             locked = ["sentence"]
-        return {
-            "tokenizer": tokenizer,
-            "splits": SPLITS,
-            "most": MOST,
-            "locked": locked,
-        }
+        return {"tokenizer": tokenizer, "splits": SPLITS, "most": MOST, "locked": locked}
 
 
 def _never_masked(tokenizer):
@@ -194,22 +159,18 @@ def _never_masked(tokenizer):
 
 def _exported(tokenizer):
     """The vocabulary and the special tokens; and where it is BERT's kind, what else it takes to split words."""
-    words = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
     made = {
-        "vocab": words,
+        "vocab": tokenizer.convert_ids_to_tokens(range(len(tokenizer))),
         "special": tokenizer.all_special_tokens,
         "mask": tokenizer.mask_token,
+        "fixed": _never_masked(tokenizer),
     }
-    made["fixed"] = _never_masked(tokenizer)
     inside = json.loads(tokenizer.backend_tokenizer.to_str())
     kinds = [(inside[part] or {}).get("type") for part in ("model", "normalizer", "pre_tokenizer")]
     if kinds == ["WordPiece", "BertNormalizer", "BertPreTokenizer"] and _usual(
         **inside["normalizer"]
     ):
-        made |= {
-            "lowercase": inside["normalizer"]["lowercase"],
-            "unknown": tokenizer.unk_token,
-        }
+        made |= {"lowercase": inside["normalizer"]["lowercase"], "unknown": tokenizer.unk_token}
         made |= {"first": tokenizer.cls_token, "last": tokenizer.sep_token}
     return made
 

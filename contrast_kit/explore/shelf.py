@@ -1,6 +1,7 @@
 """A shelf to arrange by hand, a question to type, and what a model of words and pictures answers."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,7 +13,6 @@ from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.explore._panel import (
     Panel,
     choice,
-    row,
     sentence_line,
     widgets,
 )
@@ -83,57 +83,31 @@ class Shelf(Panel):
             )
         from contrast_kit.data.scenes.shelf import PLACES
 
-        self.objective, self.answers, self.pictures = (
-            objective,
-            list(answers),
-            pictures,
-        )
-        self.sorts = _sorts(pictures)
-        self.question = sentence_line("question", question)
-        self.picture = widgets().Image(
-            format="png",
-            layout={
-                "max_width": "calc(100% - 4px)",
-                "align_self": "flex-start",
-            },
-        )
+        self.objective, self.answers = objective, list(answers)
+        self.pictures, self.sorts = pictures, _sorts(pictures)
+        layout = {"max_width": "calc(100% - 4px)", "align_self": "flex-start"}
+        self.picture = widgets().Image(format="png", layout=layout)
         self.picture.add_class(self.in_the_dark)
+        lines = [[f"{level}_{place + 1}" for place in range(PLACES)] for level in LEVELS]
+        options = (NOTHING, *sorted(self.sorts))
         self.places = {}
-        lines = []
-        for level in LEVELS:
-            names = [f"{level}_{place}" for place in range(1, PLACES + 1)]
-            for name in names:
-                options = (NOTHING, *sorted(self.sorts))
-                self.places[name] = choice(name, options, toys.get(name, NOTHING), "225px")
-            lines.append(row(*(self.places[name] for name in names)))
+        for name in sum(lines, []):
+            self.places[name] = choice(name, options, toys.get(name, NOTHING), "225px")
         for name in toys:
             choose(self.places, name, "place")
-        self.assemble(
-            {"question": self.question} | self.places,
-            self.question,
-            *lines,
-            self.picture,
-        )
+        controls = {"question": sentence_line("question", question)} | self.places
+        self.assemble(controls, ["question"], *lines, [self.picture])
 
     def scene(self) -> "Scene":
         """The shelf as a record: `scenes.picture` draws it. Raises ValueError for an empty one."""
-        from contrast_kit.data.scenes import Scene, Toy
+        from contrast_kit.data.scenes import Scene
 
         toys = []
         for name, widget in self.places.items():
             if widget.value != NOTHING:
                 level, place = name.split("_")
-                *_, seen = self.sorts[widget.value]
-                toys.append(
-                    Toy(
-                        seen.good,
-                        seen.colour,
-                        seen.size,
-                        seen.price,
-                        LEVELS.index(level),
-                        int(place) - 1,
-                    )
-                )
+                *_, toy = self.sorts[widget.value]
+                toys.append(replace(toy, shelf=LEVELS.index(level), place=int(place) - 1))
         if not toys:
             raise ValueError("Put a toy on the shelf: there is nothing to ask about.")
         return Scene(int(self.pictures.ids[0]), tuple(toys))
@@ -163,14 +137,9 @@ class Shelf(Panel):
         batch = self.batch()
         if not see:
             hidden = torch.ones_like(batch["region_mask"][:, :1])
-            batch |= {
-                "regions": torch.zeros_like(batch["regions"][:, :1]),
-                "region_mask": hidden,
-            }
-            batch |= {
-                "boxes": batch["boxes"].new_tensor([[[0.0, 0.0, 1.0, 1.0]]]),
-                "region_hidden": hidden,
-            }
+            batch["regions"] = torch.zeros_like(batch["regions"][:, :1])
+            batch["boxes"] = batch["boxes"].new_tensor([[[0.0, 0.0, 1.0, 1.0]]])
+            batch |= {"region_mask": hidden, "region_hidden": hidden}
         with torch.no_grad(), evaluating(self.objective):
             probabilities = self.objective.logits(batch)[0].sigmoid().cpu()  # [A]
         order = probabilities.argsort(descending=True).tolist()

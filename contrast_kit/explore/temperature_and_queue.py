@@ -4,12 +4,12 @@ import math
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
 import contrast_kit as ck
 from contrast_kit.explore._panel import (
     TEMPERATURES,
     Panel,
-    row,
     slider,
     stepped_slider,
     view_of,
@@ -20,15 +20,6 @@ from contrast_kit.plots.style import cosines
 BATCHES = (4, 8, 16, 32, 64, 128, 256, 512)
 QUEUES = (0, 64, 256, 1024, 4096, 8192)
 BINS = 20
-NUMBERS = (
-    "candidates",
-    "loss",
-    "positive",
-    "force",
-    "effective negatives",
-    "half of the push",
-    "hardest",
-)
 MOST = 2 * BATCHES[-1] - 2 + QUEUES[-1]
 
 
@@ -77,19 +68,20 @@ class TemperatureAndQueue(Panel):
     ):
         generator = torch.Generator().manual_seed(seed)
         if negatives is None:
-            x = torch.nn.functional.normalize(torch.randn(MOST, 32, generator=generator), dim=1)
+            x = F.normalize(torch.randn(MOST, 32, generator=generator), dim=1)
             drawn = x[:, 0]  # with a fixed anchor, the first axis: [N, D] -> [N]
         else:
             known = torch.from_numpy(cosines(negatives, "negatives").flatten()).float()
             drawn = known[torch.randint(len(known), (MOST,), generator=generator)]  # [MOST]
         self.negatives = drawn.clamp(-1, 1)
-        self.tau = stepped_slider("τ", TEMPERATURES, tau)
-        self.positive = slider("cosine of the positive", positive, -1, 1)
-        self.batch = stepped_slider("texts in the batch", BATCHES, batch, "300px")
-        self.queue = stepped_slider("vectors in the queue", QUEUES, queue, "320px")
         self.view = view_of(self.script, seen=[])
-        controls = {name: getattr(self, name) for name in ("tau", "positive", "batch", "queue")}
-        self.assemble(controls, row(self.tau, self.positive), row(self.batch, self.queue))
+        controls = {
+            "tau": stepped_slider("τ", TEMPERATURES, tau),
+            "positive": slider("cosine of the positive", positive, -1, 1),
+            "batch": stepped_slider("texts in the batch", BATCHES, batch, "300px"),
+            "queue": stepped_slider("vectors in the queue", QUEUES, queue, "320px"),
+        }
+        self.assemble(controls, ["tau", "positive"], ["batch", "queue"])
 
     def numbers(self) -> dict[str, float]:
         """What the panel shows, as numbers.
@@ -97,23 +89,13 @@ class TemperatureAndQueue(Panel):
         The candidates, the loss, the weight of the positive, the force, the effective number of negatives (e to the
         entropy of their weights), how many do half of the push, and the share of the hardest.
         """
-        seen = self.seen()
-        return {name: seen[name] for name in NUMBERS}
-
-    def seen(self) -> dict[str, Any]:
-        """The `numbers`, and what the charts draw: shares in each tenth of a cosine, the loss for fewer candidates."""
-        tau, positive = self.tau.value, self.positive.value
+        tau = self.tau.value
         mine = self._active_negatives().double()
-        exponents = mine / tau  # [M]
-        share = exponents.softmax(dim=0)  # of the push, among the negatives
-        log_z = torch.logaddexp(
-            exponents.logsumexp(dim=0),
-            torch.tensor(positive / tau, dtype=torch.float64),
-        )
-        loss = (log_z - positive / tau).item()
+        share = (mine / tau).softmax(dim=0)  # of the push, among the negatives: [M]
+        # log(1 + Σ e^{(c − c⁺)/τ})
+        total = ((mine - self.positive.value) / tau).logsumexp(dim=0).exp().item()
+        loss = math.log1p(total)
         entropy = -(share * share.clamp(min=1e-300).log()).sum().item()
-        tenth = ((mine + 1) * BINS / 2).long().clamp(max=BINS - 1)  # [M]
-        even = torch.full_like(mine, 1 / len(mine))
         return {
             "candidates": len(mine) + 1,
             "loss": loss,
@@ -122,12 +104,19 @@ class TemperatureAndQueue(Panel):
             "effective negatives": math.exp(entropy),
             "half of the push": count_for_half(share.numpy()),
             "hardest": share.max().item(),
-            "count": even.new_zeros(BINS).index_add(0, tenth, even).tolist(),
-            "push": even.new_zeros(BINS).index_add(0, tenth, share).tolist(),
-            "curve": self._curve(),
-            "tau": tau,
-            "cosine": positive,
         }
+
+    def seen(self) -> dict[str, Any]:
+        """The `numbers`, and what the charts draw: shares in each tenth of a cosine, the loss for fewer candidates."""
+        tau, mine = self.tau.value, self._active_negatives().double()
+        tenth = ((mine + 1) * BINS / 2).long().clamp(max=BINS - 1)  # [M]
+        weights = {"count": torch.zeros_like(mine), "push": mine / tau}
+        shares = {
+            name: mine.new_zeros(BINS).index_add(0, tenth, weight.softmax(dim=0)).tolist()
+            for name, weight in weights.items()
+        }
+        more = {"curve": self._curve(), "tau": tau, "cosine": self.positive.value}
+        return self.numbers() | shares | more
 
     def _curve(self):
         """The number of candidates, and the loss when only these are there."""
@@ -160,12 +149,8 @@ class TemperatureAndQueue(Panel):
     def figure(self) -> Any:
         """`plots.negative_weights` at the current state."""
         mine = self._active_negatives()
-        return ck.plots.negative_weights(
-            mine,
-            self.tau.value,
-            self.positive.value,
-            more=self.negatives[len(mine) :],
-        )
+        rest = self.negatives[len(mine) :]
+        return ck.plots.negative_weights(mine, self.tau.value, self.positive.value, more=rest)
 
 
 temperature_and_queue = TemperatureAndQueue

@@ -16,7 +16,6 @@ from contrast_kit.explore._panel import (
     draw_number,
     joined,
     maskable_in,
-    row,
     sentence_line,
     slider,
     stepped_slider,
@@ -81,17 +80,10 @@ class Networks:
                 raise ValueError(
                     "The panel shows a COCOLM with a copy head, and without a head of its own for SCL."
                 )
-            self.encoder, self.small, self.copy_head = (
-                model.encoder,
-                model.auxiliary,
-                model.copy_head,
-            )
+            self.encoder, self.small = model.encoder, model.auxiliary
+            self.copy_head = model.copy_head
         else:
-            self.encoder, self.small, self.copy_head = (
-                model,
-                Auxiliary(model),
-                None,
-            )
+            self.encoder, self.small, self.copy_head = model, Auxiliary(model), None
 
     @torch.no_grad()
     def work(self, sentence: str, p_m: float, keep: float, seed: int) -> Worked:
@@ -103,28 +95,22 @@ class Networks:
         ids, words = maskable_in(tokenizer, sentence, min(MOST, encoder.max_length))  # [1, T] each
         ids, words = ids.to(encoder.device), words.to(encoder.device)
         draw = torch.Generator(encoder.device).manual_seed(seed)
-        with evaluating(encoder, self.small):
-            batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+        with evaluating(encoder), evaluating(self.small):
+            batch = _view(ids)
             options = dict(split=(1.0, 0.0, 0.0), generator=draw, **encoder.vocabulary)
-            masked = ck.masking.masked_view(
-                batch,
-                ck.masking.dynamic_random_mask(ids, words, p_m, **options),
-            )
+            mask = ck.masking.dynamic_random_mask(ids, words, p_m, **options)
+            masked = ck.masking.masked_view(batch, mask)
             hidden = masked["selected"][0]
             corrupted = self.small.sample(masked, draw)  # [1, T]
             read, corrected = self._read(corrupted[0], words[0])  # [T, V], [T]
             before, after = frame_of(tokenizer)
-            options = dict(
-                pad_id=tokenizer.pad_token_id,
-                specials=(before, after),
-                generator=draw,
-            )
+            options = dict(pad_id=tokenizer.pad_token_id, specials=(before, after), generator=draw)
             crop = ck.masking.crop(ids, batch["attention_mask"], keep, **options)
-            cropped = {
-                "input_ids": crop.input_ids,
-                "attention_mask": crop.attention_mask,
-            }
-            views = [batch, batch | {"input_ids": corrupted}, cropped]
+            views = [
+                batch,
+                batch | {"input_ids": corrupted},
+                _view(crop.input_ids, crop.attention_mask),
+            ]
             vectors = torch.cat([encoder.pool(encoder(view), view) for view in views])  # [3, D]
             drawn = self._drawn(masked, hidden)
         kept = crop.input_ids[0][crop.attention_mask[0].bool()]
@@ -154,21 +140,14 @@ class Networks:
         """The large network's probabilities [T, V] at each token of the corrupted sentence [T], and its correction."""
         encoder = self.encoder
         if self.copy_head is not None:
-            states = encoder(
-                {
-                    "input_ids": ids[None],
-                    "attention_mask": torch.ones_like(ids)[None],
-                }
-            )[0]  # [T, D]
+            states = encoder(_view(ids[None]))[0]  # [T, D]
             read = p_lm(encoder.mlm_logits(states), self.copy_head(states), ids)  # [T, V]
             return read, torch.where(words, read.argmax(-1), ids)
         places = words.nonzero().squeeze(1)  # [W]
         each = torch.arange(len(places))
-        covered = ids.expand(len(places), -1).clone()  # [W, T]
+        covered = ids.repeat(len(places), 1)  # [W, T]
         covered[each, places] = encoder.tokenizer.mask_token_id
-        states = encoder(
-            {"input_ids": covered, "attention_mask": torch.ones_like(covered)}
-        )  # [W, T, D]
+        states = encoder(_view(covered))  # [W, T, D]
         logits = encoder.mlm_logits(states[each, places])  # [W, D] -> [W, V]
         read = logits.new_zeros(len(ids), logits.shape[1])  # [T, V]
         read[places] = logits.softmax(-1)
@@ -182,6 +161,12 @@ class Networks:
     def _tokens(self, ids):
         tokens = self.encoder.tokenizer.convert_ids_to_tokens(ids.tolist())
         return [token.replace("Ġ", "").replace("▁", "") for token in tokens]
+
+
+def _view(ids, attention_mask=None):
+    """Token ids as a view; without a mask all are tokens."""
+    mask = torch.ones_like(ids) if attention_mask is None else attention_mask
+    return {"input_ids": ids, "attention_mask": mask}
 
 
 def _kinds(original, corrupted, corrected, hidden, words):
@@ -258,22 +243,16 @@ class TwoNetworks(Panel):
         self.networks, self.others = Networks(model), list(others)
         self._vectors = self.networks.encoder.encode(self.others, normalize=True)  # [N, D]
         self._asked, self._worked = None, None
-        self.sentence = sentence_line("sentence", sentence)
-        self.p_m = slider("hidden, p_m", p_m, 0, 1)
-        self.keep = slider("the crop keeps", keep, 0.1, 1)
-        self.tau = stepped_slider("τ", TEMPERATURES, tau)
-        self.seed = draw_number(seed)
         self.view = view_of(self.script, rows=list(ROWS), kinds=KINDS, seen={})
         again = button("draw again", self.again, "other words hidden, other words drawn")
         controls = {
-            name: getattr(self, name) for name in ("sentence", "p_m", "keep", "tau", "seed")
+            "sentence": sentence_line("sentence", sentence),
+            "p_m": slider("hidden, p_m", p_m, 0, 1),
+            "keep": slider("the crop keeps", keep, 0.1, 1),
+            "tau": stepped_slider("τ", TEMPERATURES, tau),
+            "seed": draw_number(seed),
         }
-        self.assemble(
-            controls,
-            self.sentence,
-            row(self.p_m, self.keep),
-            row(self.tau, self.seed, again),
-        )
+        self.assemble(controls, ["sentence"], ["p_m", "keep"], ["tau", "seed", again])
 
     def again(self) -> Self:
         """Hide other words, and draw anew."""
@@ -281,12 +260,7 @@ class TwoNetworks(Panel):
 
     def worked(self) -> Worked:
         """What the two networks did with the sentence, word by word. ValueError for an empty or a very long one."""
-        asked = (
-            self.sentence.value,
-            self.p_m.value,
-            self.keep.value,
-            self.seed.value,
-        )
+        asked = tuple(self.state[name] for name in ("sentence", "p_m", "keep", "seed"))
         if asked != self._asked:
             self._worked = self.networks.work(*asked)
             self._asked = asked
@@ -302,47 +276,26 @@ class TwoNetworks(Panel):
         vectors = torch.cat([seen.vectors[2:], self._vectors])  # [1 + N, D]
         cosines = vectors @ seen.vectors[1]  # [1 + N, D] @ [D] -> [1 + N]
         shares = (cosines / self.tau.value).softmax(dim=0)
-        rows = []
-        for text, cosine, share in zip(
-            [" ".join(seen.crop), *self.others],
-            cosines.tolist(),
-            shares.tolist(),
-            strict=True,
-        ):
-            rows.append(
-                {
-                    "text": text,
-                    "cosine": cosine,
-                    "share": share,
-                    "role": "negative",
-                }
-            )
-        rows[0]["role"] = "positive"
-        return [rows[0], *sorted(rows[1:], key=lambda each: -each["cosine"])]
+        order = [0, *(1 + cosines[1:].argsort(descending=True, stable=True)).tolist()]
+        texts = [" ".join(seen.crop), *self.others]
+        return [
+            {
+                "text": texts[i],
+                "cosine": cosines[i].item(),
+                "share": shares[i].item(),
+                "role": "negative" if i else "positive",
+            }
+            for i in order
+        ]
 
     def show(self) -> None:
         seen, candidates = self.worked(), self.candidates()
         stacks = []
         for i, kind in enumerate(seen.kinds):
-            stack = {
-                "words": [tokens[i] for tokens in seen.rows],
-                "kind": kind,
-                "hidden": seen.hidden[i],
-            }
-            stacks.append(
-                stack
-                | {
-                    "drawn": seen.drawn[i],
-                    "read": seen.read[i],
-                    "here": seen.here[i],
-                }
-            )
-        bars = candidates[: 1 + SHOWN]
-        self.view.seen = {
-            "stacks": stacks,
-            "bars": bars,
-            "more": len(candidates) - 1 - SHOWN,
-        }
+            stack = {name: getattr(seen, name)[i] for name in ("hidden", "drawn", "read", "here")}
+            stacks.append({"words": [tokens[i] for tokens in seen.rows], "kind": kind, **stack})
+        bars, more = candidates[: 1 + SHOWN], len(candidates) - 1 - SHOWN
+        self.view.seen = {"stacks": stacks, "bars": bars, "more": more}
 
     def words(self) -> str:
         seen, first = self.worked(), self.candidates()[0]
@@ -361,9 +314,8 @@ class TwoNetworks(Panel):
     def figure(self) -> Any:
         """The four rows as `plots.mask_heatmap` draws them, and the weights of the contrast below."""
         seen = self.worked()
-        kinds = [
-            ["special" if kind == "special" else "untouched" for kind in seen.kinds] for _ in ROWS
-        ]
+        base = ["special" if kind == "special" else "untouched" for kind in seen.kinds]
+        kinds = [list(base) for _ in ROWS]
         for i, (before, _, drawn, read) in enumerate(zip(*seen.rows, strict=True)):
             if seen.hidden[i]:
                 kinds[1][i] = "mask"
@@ -377,10 +329,7 @@ class TwoNetworks(Panel):
         }
         board = ck.plots.mask_heatmap(dict(zip(ROWS, seen.rows, strict=True)), kinds, legend=legend)
         positive, *negatives = [each["cosine"] for each in self.candidates()]
-        return joined(
-            board,
-            ck.plots.negative_weights(negatives, self.tau.value, positive),
-        )
+        return joined(board, ck.plots.negative_weights(negatives, self.tau.value, positive))
 
 
 two_networks = TwoNetworks

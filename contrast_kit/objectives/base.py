@@ -262,6 +262,11 @@ def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") 
     `encoder` gives the word scores of `hidden`, its last states [B, T, D]; the view holds `selected` and `targets`, [B,
     T] each. `mean` is `"tokens"`, or `"sequences"`: summed over the means of the texts, so each text counts once.
     """
+    if not encoder.projection:
+        raise ValueError(
+            "COCO-LM or All-Token MLM took the projection from this encoder's word scores: give a masked LM an encoder "
+            "of its own, or this one saved and opened again."
+        )
     scores, positions = words_at(encoder, hidden, view["selected"])
     labels = positions.labels(view["targets"])  # [B, T] → [M]
     if mean == "tokens":
