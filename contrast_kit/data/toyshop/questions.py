@@ -79,6 +79,7 @@ def about_field(record, field, rng):
     """A question that only the value of `field` answers.
 
     >>> from random import Random
+    >>> from contrast_kit.data.toyshop import Visit
     >>> about_field(Visit("Clara", "buy", 2, "kite", day="on Monday"), "day", Random(1))
     'On what day were two kites bought by Clara?'
     """
