@@ -85,7 +85,9 @@ class TestCrash:
 
 class TestArguments:
     def test_what_an_answer_changes_in_place_is_its_own(self):
-        tensor, array, words = torch.zeros(2), np.zeros(2), [[1], (2, [3])]
+        tensor = torch.zeros(2)
+        array = np.zeros(2)
+        words = [[1], (2, [3])]
         masked = Masked(torch.zeros(1, 1), torch.zeros(1, 1))
 
         def spoil(tensor, array, words, masked):

@@ -145,7 +145,8 @@ wrong(
 
 def sup_con(x, labels, tau, below=lambda i, k, labels: k != i, outside=None, reduce=sum):
     """Eq. 3 as a loop, with room for mistakes: who is below the line, and the log outside."""
-    x, terms = normalize(x, dim=1), []
+    x = normalize(x, dim=1)
+    terms = []
     for i in range(len(x)):
         positives = [j for j in range(len(x)) if j != i and labels[j] == labels[i]]
         Z = sum(torch.exp(x[i] @ x[k] / tau) for k in range(len(x)) if below(i, k, labels))
@@ -292,7 +293,8 @@ def won(similar, others):
 
 
 def by_ranks(similar, others):
-    n, m = len(similar), len(others)
+    n = len(similar)
+    m = len(others)
     return (rankdata([*similar, *others])[:n].sum() - n * (n + 1) / 2) / (n * m)
 
 
@@ -378,7 +380,8 @@ wrong(
 
 
 def in_pieces(pieces, start=-INF):
-    largest, total = torch.tensor(start), torch.tensor(0.0)
+    largest = torch.tensor(start)
+    total = torch.tensor(0.0)
     for piece in pieces:
         new = torch.maximum(largest, piece.max())
         total = total * (largest - new).exp() + (piece - new).exp().sum()

@@ -5,8 +5,6 @@ each other. The partner is as much at home in good sentences, so no word and no 
 only its place does.
 """
 
-from __future__ import annotations
-
 from contrast_kit.data.toyshop.grammar import PATTERNS
 from contrast_kit.data.toyshop.shops import CORNER
 from contrast_kit.data.toyshop.words import WORDS, draw, pick

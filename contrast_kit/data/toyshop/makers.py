@@ -1,7 +1,5 @@
 """The tasks of GLUE: each maker draws a label first, then records for which that label is true."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
@@ -52,12 +50,14 @@ def sst2(rng, shop):
 
 def cola(rng, shop):
     """A sentence, acceptable (1) or with one grammatical error (0)."""
-    share, end = rng.random(), "."
+    share = rng.random()
+    end = "."
     if share < 0.3:
         meaning = remark(draw_record(rng, shop, Visit), rng, shop)
         text = express(meaning, rng)
     elif share < 0.45:
-        record, end = draw_record(rng, shop, Visit), "?"
+        record = draw_record(rng, shop, Visit)
+        end = "?"
         field = pick(rng, ("who", "number", "place", "day", "hour"))
         text = questions.about_field(record, field, rng)
     else:
@@ -116,7 +116,8 @@ def qqp(rng, shop):
 def stsb(rng, shop):
     """Two sentences and how alike their meanings are, 0 to 5: fields are changed until a drawn target is reached."""
     record = other = draw_record(rng, shop, details=pick(rng, (1, 2, 3)))
-    free, target = list(facts(record)), rng.random() * 5.6
+    free = list(facts(record))
+    target = rng.random() * 5.6
     if target < 0.4:
         other = draw_record(rng, shop, details=pick(rng, (1, 2, 3)))
         free = []
@@ -129,7 +130,8 @@ def stsb(rng, shop):
     if other == record:
         first, second = two_ways(record, rng)
     else:
-        first, second = express(record, rng), express(other, rng)
+        first = express(record, rng)
+        second = express(other, rng)
     return {"sentence1": first, "sentence2": second, "label": similarity(record, other)}
 
 
@@ -188,7 +190,8 @@ def opinion_inference(rng, shop, relation):
 
 def mnli(rng, shop):
     """A premise and a hypothesis: 0 entailment, 1 neutral, 2 contradiction. A quarter of the hypotheses are denials."""
-    label, denied = pick(rng, (0, 1, 2)), rng.random() < 0.25
+    label = pick(rng, (0, 1, 2))
+    denied = rng.random() < 0.25
     premise, claim = inference(rng, shop, 2 - label if denied else label)
     hypothesis = sentence(clause(claim, rng, negate=denied))
     return {"premise": express(premise, rng), "hypothesis": hypothesis, "label": label}
@@ -196,7 +199,8 @@ def mnli(rng, shop):
 
 def rte(rng, shop):
     """Two clauses and a hypothesis about one of them: 0 entailment, 1 not (neutral or contradiction)."""
-    label, denied = int(rng.random() < 0.5), rng.random() < 0.25
+    label = int(rng.random() < 0.5)
+    denied = rng.random() < 0.25
     relation = pick(rng, (1, 2)) if label else 0
     premise, claim = inference(rng, shop, 2 - relation if denied else relation)
     other = draw_record(rng, shop, pick(rng, (Visit, Stock)), details=pick(rng, (0, 1)))
@@ -212,9 +216,11 @@ def rte(rng, shop):
 def qnli(rng, shop):
     """A question and a sentence that answers it (0), or does not tell it or is about something else (1)."""
     label = int(rng.random() < 0.5)
-    kind, always = Stock, ("number", "shelf")
+    kind = Stock
+    always = ("number", "shelf")
     if rng.random() < 0.7:
-        kind, always = Visit, ("who", "number")
+        kind = Visit
+        always = ("who", "number")
     record = draw_record(rng, shop, kind, details=pick(rng, (1, 2)))
     if CORNER[record.good]["name"] == "plants":
         record = without(record, "material")

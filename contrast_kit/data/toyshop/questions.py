@@ -1,7 +1,5 @@
 """Questions that customers ask (qqp), and questions about one field of a visit or a shelf (qnli, squad)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from contrast_kit.data.toyshop.grammar import PATTERNS, be, counted, fill, noun, sentence
@@ -85,7 +83,8 @@ def about_field(record, field, rng):
     """
     if field in ("colour", "material"):
         record = without(record, field)
-    goods, many = counted(record, rng), noun(record, rng, many=True)
+    goods = counted(record, rng)
+    many = noun(record, rng, many=True)
     one = record.number == 1
     parts = dict(goods=goods, many=many)
     if isinstance(record, Stock):

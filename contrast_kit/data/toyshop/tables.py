@@ -5,8 +5,6 @@ there to be looked at, and so that a change of the grammar shows as a change of 
 because compressed bytes differ from one zlib to the next.
 """
 
-from __future__ import annotations
-
 import hashlib
 from copy import deepcopy
 from functools import cache
@@ -79,8 +77,8 @@ def _texts(task, shop):
 @cache
 def _questions(task, shop):
     """The splits of "squad"; no paragraph stands in two of them, nor a question twice about one."""
-    made: dict[str, list[Row]] = {split: [] for split in splits(task)}
-    known: set[str] = set()
+    made = {split: [] for split in splits(task)}
+    known = set()
     for split, size in splits(task).items():
         rng = Random(f"squad/{split}/{shop}")
         while len(made[split]) < size:
@@ -94,14 +92,14 @@ def _questions(task, shop):
 
 @cache
 def _labelled(task, shop):
-    split_of: dict[str, str] = {}  # by sentence
-    made: dict[str, list[Row]] = {split: [] for split in splits(task)}
+    split_of = {}  # by sentence
+    made = {split: [] for split in splits(task)}
     for split in reversed(made):  # small splits first: they take the commonest sentences
         where = shop
         if split.endswith("mismatched"):
             (where,) = SHOPS.keys() - {shop}
         rng = Random(f"{task}/{split}/{where}/{shop}")
-        known: set[tuple[str, ...]] = set()
+        known = set()
         while len(known) < splits(task)[split]:
             row = MAKERS[task](rng, SHOPS[where])
             texts = tuple(value for value in row.values() if isinstance(value, str))

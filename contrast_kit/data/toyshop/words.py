@@ -6,8 +6,6 @@ is what gives the corpus its Zipf-like spread. Every draw, but for some of `toys
 gives the same sentences everywhere.
 """
 
-from __future__ import annotations
-
 import tomllib
 from bisect import bisect
 from collections.abc import Sequence
