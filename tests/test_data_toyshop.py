@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 
 from contrast_kit.data import toyshop
 from contrast_kit.data.toyshop import Opinion, Stock, Visit, makers
-from contrast_kit.data.toyshop.shops import OTHERSHOP, SHOPS, TOYSHOP
+from contrast_kit.data.toyshop.words import OTHERSHOP, SHOPS, TOYSHOP
 
 SHIPPED = Path(__file__).parents[1] / "data" / "toyshop"
 TASKS = list(makers.MAKERS)

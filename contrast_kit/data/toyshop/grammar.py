@@ -7,8 +7,17 @@ paraphrases true.
 
 from dataclasses import replace
 
-from contrast_kit.data.toyshop.shops import CORNER, PRONOUN
-from contrast_kit.data.toyshop.words import SIDE, WORDS, article, draw, pick, plural, read
+from contrast_kit.data.toyshop.words import (
+    CORNER,
+    PRONOUN,
+    SIDE,
+    WORDS,
+    article,
+    draw,
+    pick,
+    plural,
+    read,
+)
 from contrast_kit.data.toyshop.world import Opinion, Stock, Visit, draw_record
 
 PATTERNS = read("grammar.toml")
@@ -213,20 +222,11 @@ def verdict(about, polarity, rng, shop):
     return fill(pick(rng, patterns["told"]), **parts)
 
 
-def judgement(record, about, rng):
-    """The opinion of a record as a plain clause about `about`, a fifth of them by denying the opposite."""
-    how = judged(record.axis, record.polarity, record.intensity, rng, negation=0.2)
-    verb = "is"
-    if not how.startswith(DENIALS):
-        verb = pick(rng, ("is", "is", "is", "looks", "seems"))
-    return f"{about} {verb} {how}"
-
-
 def review(rng, shop, polarity):
     """One review of the given polarity (1 or -1).
 
     >>> from random import Random
-    >>> from contrast_kit.data.toyshop.shops import TOYSHOP
+    >>> from contrast_kit.data.toyshop.words import TOYSHOP
     >>> review(Random(3), TOYSHOP, polarity=1)
     'The cream tin tractor is truly a marvel, and the windows are a little delightful.'
     """
@@ -238,7 +238,11 @@ def review(rng, shop, polarity):
         record = replace(record, material=draw(rng, corner["material"]))
     about = f"{pick(rng, ('the', 'this', 'the'))} {noun(record, rng)}"
     if rng.random() < 0.5:
-        main = judgement(record, about, rng)
+        how = judged(record.axis, polarity, record.intensity, rng, negation=0.2)
+        verb = "is"
+        if not how.startswith(DENIALS):
+            verb = pick(rng, ("is", "is", "is", "looks", "seems"))
+        main = f"{about} {verb} {how}"
     else:
         main = verdict(about, polarity, rng, shop)
     share = rng.random()

@@ -3,8 +3,7 @@
 from dataclasses import dataclass, replace
 
 from contrast_kit.data.toyshop.grammar import PATTERNS, be, counted, fill, noun, sentence
-from contrast_kit.data.toyshop.shops import CORNER
-from contrast_kit.data.toyshop.words import WORDS, draw, pick
+from contrast_kit.data.toyshop.words import CORNER, WORDS, draw, pick
 from contrast_kit.data.toyshop.world import Stock, without
 
 ASK, COMPARE, POLITENESS = (PATTERNS[name] for name in ("ask", "compare", "politeness"))

@@ -14,8 +14,8 @@ from random import Random
 from contrast_kit._util import choose
 from contrast_kit.data.toyshop import squad
 from contrast_kit.data.toyshop.makers import MAKERS, Row
-from contrast_kit.data.toyshop.shops import SHOPS
 from contrast_kit.data.toyshop.unlabeled import labelled_corpus
+from contrast_kit.data.toyshop.words import SHOPS
 
 TRAIN = {"sst2": 4000, "cola": 4000, "mnli": 4000}  # the others: 2,500
 CORPUS = {"train": 100_000, "validation": 2_000}

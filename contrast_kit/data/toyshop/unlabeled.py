@@ -7,8 +7,7 @@ from random import Random
 from contrast_kit._util import choose, shown
 from contrast_kit.data.toyshop.grammar import express
 from contrast_kit.data.toyshop.makers import remark, two_ways
-from contrast_kit.data.toyshop.shops import CORNER, SHOPS
-from contrast_kit.data.toyshop.words import pick
+from contrast_kit.data.toyshop.words import CORNER, SHOPS, pick
 from contrast_kit.data.toyshop.world import Opinion, Record, Stock, Visit, draw_record
 
 Meaning = Record | tuple[Visit, Opinion]

@@ -12,8 +12,7 @@ from random import Random
 from typing import NamedTuple
 
 from contrast_kit.data.toyshop.grammar import PATTERNS
-from contrast_kit.data.toyshop.shops import SHOPS
-from contrast_kit.data.toyshop.words import WORDS, article, pick, plural
+from contrast_kit.data.toyshop.words import SHOPS, WORDS, article, pick, plural
 
 Meaning = tuple[str, str]
 """The kind of a phrase, and the name of what it says."""

@@ -14,8 +14,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from random import Random
 
-from contrast_kit.data.toyshop.shops import CORNER, KIND, TOYSHOP, Shop
-from contrast_kit.data.toyshop.words import WORDS, draw, pick
+from contrast_kit.data.toyshop.words import CORNER, KIND, TOYSHOP, WORDS, Shop, draw, pick
 
 
 @dataclass(frozen=True)
@@ -257,7 +256,7 @@ def draw_record(
 ) -> Record:
     """A random record: a visit, goods on a shelf, or an opinion, with `details` details (None: nought to three).
 
-    `shop` is a shop itself, such as `toyshop.shops.OTHERSHOP`.
+    `shop` is a shop itself, such as `toyshop.words.OTHERSHOP`.
 
     >>> from random import Random
     >>> type(draw_record(Random(0), kind=Stock)).__name__
