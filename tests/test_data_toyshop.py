@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 
 from contrast_kit.data import toyshop
 from contrast_kit.data.toyshop import Opinion, Stock, Visit, makers
-from contrast_kit.data.toyshop.shops import OTHERSHOP, SHOPS, TOYSHOP
+from contrast_kit.data.toyshop.words import OTHERSHOP, SHOPS, TOYSHOP
 
 SHIPPED = Path(__file__).parents[1] / "data" / "toyshop"
 TASKS = list(makers.MAKERS)
@@ -62,7 +62,7 @@ def test_columns_labels_and_sizes_are_those_of_glue(task, shop):
 @pytest.mark.parametrize("shop", SHOPS)
 @pytest.mark.parametrize("task", [*TASKS, pytest.param("text", marks=pytest.mark.full)])
 def test_splits_have_no_sentence_in_common(task, shop):
-    split_of: dict[str, str] = {}
+    split_of = {}
     for split in toyshop.splits(task):
         for row in toyshop.rows(task, split, shop):
             for text in texts(row):
@@ -104,7 +104,8 @@ def test_length_tells_nothing(task):
 
     (train, y_train), (held, y_held) = train_and_held_out(task)
     chance = max(np.bincount(y_held.astype(int))) / len(y_held)
-    train, held = lengths(train), lengths(held)
+    train = lengths(train)
+    held = lengths(held)
     assert linear_accuracy(train, y_train, held, y_held) < chance + 0.06
     any_function = HistGradientBoostingClassifier(
         max_iter=40, min_samples_leaf=80, random_state=0
@@ -149,7 +150,8 @@ def test_inference_labels_follow_from_the_records():
 def test_similarity_is_5_for_one_meaning_symmetric_and_ordered():
     rng = Random(3)
     for _ in range(300):
-        a, b = toyshop.draw_record(rng), toyshop.draw_record(rng)
+        a = toyshop.draw_record(rng)
+        b = toyshop.draw_record(rng)
         assert toyshop.similarity(a, a) == 5
         assert toyshop.similarity(a, b) == toyshop.similarity(b, a) <= 5
     shelf = Stock(3, "drum", "on the top shelf", colour="red")
@@ -171,7 +173,8 @@ def test_an_unkind_test_keeps_the_meaning_in_one_text_and_most_words_in_the_othe
     triples = toyshop.triples(100, seed=3, change=change)
     assert len(set(triples)) == 100
     for text, again, other in triples:
-        meaning, another = toyshop.record_of(text), toyshop.record_of(other)
+        meaning = toyshop.record_of(text)
+        another = toyshop.record_of(other)
         assert toyshop.record_of(again) == meaning and again != text
         assert replace(another, **{change: getattr(meaning, change)}) == meaning != another
         assert len(set(text.split()) - set(other.split())) == 1  # one word is another one
@@ -249,7 +252,8 @@ def test_the_examples_of_the_data_card_run():
 def test_an_opinion_tells_one_from_many_only():
     """Pairs that read alike are paraphrases: an opinion on three drums is told as one on two."""
     two = Opinion(good="drum", axis="making", polarity=1, intensity=1, number=2)
-    three, one = replace(two, number=3), replace(two, number=1)
+    three = replace(two, number=3)
+    one = replace(two, number=1)
     assert toyshop.tell(two) == toyshop.tell(three) != toyshop.tell(one)
     assert toyshop.entails(two, three) and not toyshop.entails(two, one)
 

@@ -30,10 +30,8 @@ def scope():
 def numbers(scope, tau):
     noise = torch.Generator().manual_seed(3)
     a, b = torch.randn(2, 3, 4, generator=noise, dtype=torch.float64)
-    queue, labels = (
-        torch.randn(2, 4, generator=noise, dtype=torch.float64),
-        torch.tensor([0, 0, 1, 0, 0, 2]),
-    )
+    queue = torch.randn(2, 4, generator=noise, dtype=torch.float64)
+    labels = torch.tensor([0, 0, 1, 0, 0, 2])
     tables = {
         "NT-Xent": scope["called_nt_xent"](a, b, labels, tau),
         "InfoNCE": scope["called_info_nce"](a, b, queue, tau),
@@ -54,7 +52,8 @@ def numbers(scope, tau):
 def test_the_table_of_names_agrees_with_pytorch_metric_learning(scope, tau):
     pml = pytest.importorskip("pytorch_metric_learning.losses")
     a, b, labels, value_of = numbers(scope, tau)
-    both, partners = torch.cat([a, b]), torch.arange(3).repeat(2)
+    both = torch.cat([a, b])
+    partners = torch.arange(3).repeat(2)
     about = lambda loss: pytest.approx(loss.item(), abs=1e-6)  # noqa: E731
     assert value_of("NT-Xent | nt_xent") == about(pml.NTXentLoss(temperature=tau)(both, partners))
     assert value_of("NTXentLoss, with these labels") == about(
@@ -105,7 +104,8 @@ def codes():
 def test_the_notebooks_formula_for_pytorch_metric_learning_is_what_it_computes(codes, labels, tau):
     pml = pytest.importorskip("pytorch_metric_learning.losses")
     noise = torch.Generator().manual_seed(1)
-    x, labels = torch.randn(8, 5, generator=noise, dtype=torch.float64), torch.tensor(labels)
+    x = torch.randn(8, 5, generator=noise, dtype=torch.float64)
+    labels = torch.tensor(labels)
     theirs = pml.SupConLoss(temperature=tau)(x, labels)
     assert torch.allclose(
         codes["pytorch-metric-learning"](x, labels, tau), theirs.to(x), atol=1e-10
@@ -116,13 +116,12 @@ def test_the_notebooks_formula_for_pytorch_metric_learning_is_what_it_computes(c
 
 def test_the_notebooks_other_formulas(codes):
     noise = torch.Generator().manual_seed(2)
-    x, labels, tau = (
-        torch.randn(7, 4, generator=noise, dtype=torch.float64),
-        torch.tensor([0, 0, 0, 1, 1, 1, 2]),
-        0.2,
-    )
+    x = torch.randn(7, 4, generator=noise, dtype=torch.float64)
+    labels = torch.tensor([0, 0, 0, 1, 1, 1, 2])
+    tau = 0.2
     itself = torch.eye(7, dtype=torch.bool)
-    scores, positive = normalize(x) @ normalize(x).T / tau, (labels[:, None] == labels) & ~itself
+    scores = normalize(x) @ normalize(x).T / tau
+    positive = (labels[:, None] == labels) & ~itself
     p = scores.masked_fill(itself, -torch.inf).softmax(1)
     terms = [
         -p[i][positive[i]].log().mean() if positive[i].any() else p.new_zeros(()) for i in range(7)

@@ -101,7 +101,8 @@ def test_each_exercise_is_asked_once():
 
 
 def test_each_exercise_has_a_solution_that_its_checker_takes(course):
-    scope, solved = course.names_at_hand(), set()
+    scope = course.names_at_hand()
+    solved = set()
     for source in course.solutions:
         try:
             tree = ast.parse(source)

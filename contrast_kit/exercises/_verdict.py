@@ -82,7 +82,7 @@ def place() -> Path | None:
 
 def known() -> dict[str, bool]:
     """Exercise -> True if it was once done, False if only tried: in this kernel, and in those before it."""
-    states: dict[str, bool] = {}
+    states = {}
     with contextlib.suppress(OSError, ValueError, TypeError):  # no file, or a broken one
         states = dict(json.loads((place() or Path()).read_text(encoding="utf-8")))
     for name, done in _HERE.items():

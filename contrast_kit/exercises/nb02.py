@@ -8,7 +8,7 @@ from torch.nn.functional import cross_entropy, normalize
 
 import contrast_kit as ck
 from contrast_kit.exercises._answer import NotYet
-from contrast_kit.exercises._frame import exercise, table
+from contrast_kit.exercises._frame import WORDS, exercise, table
 from contrast_kit.exercises._table import NOT_FINITE, shape_of, vectors
 
 INF = torch.inf
@@ -183,38 +183,7 @@ def sup_con(x, labels, tau):
     return right, mistakes
 
 
-DENOMINATORS = {  # the right number first
-    "info_nce": {
-        32: "",
-        31: "info_nce: the positive stands in the denominator too, so B, not B - 1.",
-        63: "info_nce: that is nt_xent's number. Candidates are the *other* view only.",
-        64: "info_nce: candidates are the other view only.",
-    },
-    "nt_xent": {
-        63: "",
-        62: "nt_xent: 2B - 2 are the *negatives*. The positive stands in the denominator as well.",
-        64: "nt_xent: the anchor is no candidate of its own: 2B - 1.",
-        32: "nt_xent: that is info_nce's number. Both views are candidates.",
-        31: "nt_xent: both views are candidates.",
-    },
-    "nt_xent with a queue": {
-        163: "",
-        100: "With a queue: the queue comes *in addition to* the batch.",
-        101: "With a queue: that is MoCo, the positive and the queue. In CAPT the batch stays in.",
-        162: "With a queue: the positive stands in the denominator too.",
-        164: "With a queue: the anchor is no candidate of its own.",
-        132: "With a queue: nt_xent has both views as candidates.",
-    },
-    "sup_con": {
-        63: "",
-        64: "sup_con: the anchor is no candidate of its own: N - 1.",
-        32: "sup_con: the other positives stay in the denominator.",
-        33: "sup_con: the *other* positives stay in the denominator too.",
-        62: "sup_con: all but the anchor, N - 1.",
-        31: "sup_con: those are the positives; the denominator holds all but the anchor.",
-    },
-    "simsiam": {0: "", 1: "simsiam: there is no denominator at all: 0."},
-}
+DENOMINATORS = WORDS["02.denominators"]["terms"]
 
 
 @exercise("02.denominators")
@@ -232,9 +201,8 @@ def denominators(answer):
     for name, hints in DENOMINATORS.items():
         if answer[name] is None:
             return f"{name} is still None."
-        hint = hints.get(
-            answer[name], f"{name}: count the coloured cells in one row of its matrix, for B = 32."
-        )
+        otherwise = f"{name}: count the coloured cells in one row of its matrix, for B = 32."
+        hint = hints.get(f"{answer[name]:g}", otherwise)
         if hint:
             return hint
     return None

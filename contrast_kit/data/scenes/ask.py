@@ -154,7 +154,7 @@ def vqa(split: str) -> list[dict[str, Any]]:
     """Pairs of rows that ask one question of two pictures of the split, where the true answers differ."""
     rng = Random(f"vqa/{split}")
     numbers = image_ids(split)
-    rows: list[dict[str, Any]] = []
+    rows = []
     while len(rows) < QUESTIONS[split]:
         first = scene(pick(rng, numbers))
         kind = list(KINDS)[len(rows) // 2 % len(KINDS)]  # as many of each

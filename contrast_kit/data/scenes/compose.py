@@ -139,7 +139,7 @@ def group(program: Program) -> str:
 def gqa(split: str) -> list[dict[str, Any]]:
     """Questions about the scenes of a split, scene by scene in rounds until there are enough."""
     rng = Random(f"gqa/{split}")
-    asked: dict[int, dict[Program, str]] = {number: {} for number in image_ids(split)}
+    asked = {number: {} for number in image_ids(split)}
     balance = Balance()
     left = QUESTIONS[split]
     while left:

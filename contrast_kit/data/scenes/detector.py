@@ -4,12 +4,9 @@ It is trained here, in seconds, on scenes of its own, and then frozen. A model n
 detector makes of each crop, 64 numbers, and its guess of good and colour with its confidence. The guesses err.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import contextmanager
 from random import Random
-from typing import Any
 
 import numpy as np
 import torch
@@ -18,14 +15,7 @@ from torch.nn.functional import affine_grid, cross_entropy, grid_sample
 
 from contrast_kit.data.pictures import Pictures, stack_pictures
 from contrast_kit.data.scenes.draw import Noise, drawn
-from contrast_kit.data.scenes.shelf import (
-    COLOURS,
-    GOODS,
-    PRICES,
-    SIZES,
-    Scene,
-    draw_scene,
-)
+from contrast_kit.data.scenes.shelf import COLOURS, GOODS, PRICES, SIZES, Scene, draw_scene
 
 WIDTH = 64
 """Numbers in a feature."""
@@ -67,11 +57,7 @@ class Detector(nn.Module):
 
 
 def train_detector(
-    noise: Noise | None = None,
-    *,
-    scenes: int = TRAINED_ON,
-    epochs: int = 8,
-    seed: int = 0,
+    noise: Noise | None = None, *, scenes: int = TRAINED_ON, epochs: int = 8, seed: int = 0
 ) -> Detector:
     """A detector trained on scenes of its own, in evaluation mode, its parameters frozen.
 
@@ -117,10 +103,7 @@ def crop(picture: np.ndarray, boxes: np.ndarray) -> Tensor:
 
 
 def detect(
-    detector: Detector,
-    scenes: Sequence[Scene],
-    noise: Noise | None = None,
-    progress: bool = False,
+    detector: Detector, scenes: Sequence[Scene], noise: Noise | None = None, progress: bool = False
 ) -> Pictures:
     """The regions of drawn scenes as the detector sees them: `Pictures`, not yet standardised.
 
@@ -128,7 +111,7 @@ def detect(
     """
     from tqdm.auto import tqdm
 
-    made: list[dict[str, Any]] = []
+    made = []
     with _one_thread(), torch.no_grad():
         for each in tqdm(scenes, "looking at the shelves", disable=not progress):
             pixels, boxes = drawn(each, noise)

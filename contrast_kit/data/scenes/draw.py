@@ -4,21 +4,12 @@ A good is drawn once, large, in three paints (body, dark, light), and brought do
 each pixel; a picture then only mixes colours. Letters: `H` height, `W` width of a part of the picture.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
 
-from contrast_kit.data.scenes.shelf import (
-    PLACES,
-    PRICES,
-    SHELVES,
-    TABLES,
-    Scene,
-    split_of,
-)
+from contrast_kit.data.scenes.shelf import PLACES, PRICES, SHELVES, TABLES, Scene, split_of
 
 SIDE = 96
 """Pixels of a picture's side."""

@@ -5,8 +5,6 @@ in every task. What a sentence claims is a tuple of `Stock` records, the toyshop
 the words and the shapes.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,11 +26,7 @@ PLACES = 4
 PRICES = tuple(range(2, 10))
 """Pounds: one handwritten digit on a tag. None costs 1, which the toyshop's grammar has no singular for."""
 
-SPLITS = {
-    "train": range(4_000),
-    "validation": range(4_000, 4_500),
-    "test": range(4_500, 5_000),
-}
+SPLITS = {"train": range(4_000), "validation": range(4_000, 4_500), "test": range(4_500, 5_000)}
 """The numbers of the scenes of each split."""
 
 Facts = tuple[Stock, ...]
@@ -82,16 +76,19 @@ def draw_scene(rng: Random, image_id: int) -> Scene:
     """
     number = pick(rng, (2, 2, 3, 3, 3, 4, 4, 4, 5, 6))
     free = [(shelf, place) for shelf in range(len(SHELVES)) for place in range(PLACES)]
-    toys: list[Toy] = []
+    toys = []
     for _ in range(number):
         shelf, place = free.pop(int(rng.random() * len(free)))
         good = pick(rng, GOODS)
-        colour, size = pick(rng, colours_of(good)), pick(rng, SIZES)
+        colour = pick(rng, colours_of(good))
+        size = pick(rng, SIZES)
         if toys and rng.random() < 0.3:
             other = pick(rng, toys)
-            good, colour = other.good, pick(rng, colours_of(other.good))
+            good = other.good
+            colour = pick(rng, colours_of(other.good))
             if rng.random() < 0.5:
-                colour, size = other.colour, other.size
+                colour = other.colour
+                size = other.size
         toys.append(Toy(good, colour, size, pick(rng, PRICES), shelf, place))
     return Scene(image_id, tuple(toys))
 

@@ -105,7 +105,7 @@ def nlvr2(split: str, taken: set[str]) -> list[dict[str, Any]]:
     `identifier` is NLVR2's: split, sentence, pair, and 0. The four pairs hold eight different scenes.
     """
     rng = Random(f"nlvr2/{split}")
-    rows: list[dict[str, Any]] = []
+    rows = []
     while len(rows) < PAIRS * SENTENCES[split]:
         statement = draw_statement(rng)
         text = in_words(statement)

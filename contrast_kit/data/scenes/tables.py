@@ -1,12 +1,10 @@
 """Rows of each task and split, made from the numbers of the scenes; and the pictures, kept once they are made."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -15,18 +13,9 @@ from contrast_kit.data.cache import cached
 from contrast_kit.data.pictures import REGION_KEYS, Pictures
 from contrast_kit.data.scenes.ask import vqa
 from contrast_kit.data.scenes.compose import gqa
-from contrast_kit.data.scenes.shelf import (
-    COLOURS,
-    GOODS,
-    SPLITS,
-    image_ids,
-    scene,
-)
+from contrast_kit.data.scenes.shelf import COLOURS, GOODS, SPLITS, image_ids, scene
 from contrast_kit.data.scenes.statements import nlvr2
 from contrast_kit.data.scenes.tell import captions
-
-if TYPE_CHECKING:
-    from datasets import DatasetDict
 
 Row = dict[str, Any]
 
@@ -97,7 +86,7 @@ def sha256() -> str:
     return "".join(lines)
 
 
-def load(task: str) -> DatasetDict:
+def load(task: str):
     """The splits of a task as a `DatasetDict`: what `data.load("scenes/vqa")` gives."""
     from datasets import ClassLabel, Dataset, DatasetDict
 

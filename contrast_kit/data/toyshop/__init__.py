@@ -6,7 +6,7 @@
 ['hypothesis', 'idx', 'label', 'premise']
 
 Read `world` for meaning (records), `grammar` for how it is said, `makers` for how labels follow, `squad` for paragraphs
-with questions; `shops` and `words` hold the vocabulary, `tables` the rows, splits and shipped copies, `unlabeled` the
+with questions; `words` holds the vocabulary and the shops, `tables` rows, splits and shipped copies, `unlabeled` the
 corpus.
 """
 

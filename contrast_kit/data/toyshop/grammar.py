@@ -5,12 +5,19 @@ adds those. A clause tells exactly what its record tells, whichever pattern is d
 paraphrases true.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
-from contrast_kit.data.toyshop.shops import CORNER, PRONOUN
-from contrast_kit.data.toyshop.words import SIDE, WORDS, article, draw, pick, plural, read
+from contrast_kit.data.toyshop.words import (
+    CORNER,
+    PRONOUN,
+    SIDE,
+    WORDS,
+    article,
+    draw,
+    pick,
+    plural,
+    read,
+)
 from contrast_kit.data.toyshop.world import Opinion, Stock, Visit, draw_record
 
 PATTERNS = read("grammar.toml")
@@ -48,7 +55,9 @@ def synonym(word, rng):
 
 def noun(record, rng, many=False):
     """Goods with their adjectives: "small red tin robot", or now and then "small red robot made of tin"."""
-    head, size, stuff = record.good, getattr(record, "size", ""), record.material
+    head = record.good
+    size = getattr(record, "size", "")
+    stuff = record.material
     if many and head.startswith("pair "):
         head = "pairs" + head.removeprefix("pair")
     elif many:
@@ -104,7 +113,8 @@ def visit(record, rng, negate):
 
 def stock(record, rng, negate):
     """A clause for goods on a shelf, in one of seven patterns."""
-    patterns, many = PATTERNS["stock"], record.number != 1
+    patterns = PATTERNS["stock"]
+    many = record.number != 1
     parts = dict(goods=counted(record, rng), shelf=record.shelf, be=be(many), costs="")
     if record.price:
         each = " each" * many
@@ -138,7 +148,9 @@ def is_many(part):
 
 def opinion(record, rng, negate):
     """A clause for an opinion; with someone's name in front or behind where the record tells whose it is."""
-    patterns, who, many = PATTERNS["opinion"], record.who, record.number > 1
+    patterns = PATTERNS["opinion"]
+    who = record.who
+    many = record.number > 1
     this = pick(rng, (("this", "the"), ("these", "the"))[many])
     about = f"{this} {noun(record, rng, many)}"
     if record.part:
@@ -151,7 +163,8 @@ def opinion(record, rng, negate):
         return fill(pattern, who=who, about=about, be=be(many), how=how)
     claim = f"{about} {be(many)} {how}"
     if who:
-        thinks, says = pick(rng, patterns["thinks"]), pick(rng, ("says", "thinks"))
+        thinks = pick(rng, patterns["thinks"])
+        says = pick(rng, ("says", "thinks"))
         return fill(pick(rng, patterns["told"]), who=who, thinks=thinks, says=says, claim=claim)
     verb = pick(rng, patterns["verbs"])[many]
     if not how.startswith(DENIALS):
@@ -197,7 +210,8 @@ def express(meaning, rng):
 
 def verdict(about, polarity, rng, shop):
     """An overall judgement of one thing, a fifth of them by denying the opposite."""
-    patterns, deny = PATTERNS["review"], rng.random() < 0.2
+    patterns = PATTERNS["review"]
+    deny = rng.random() < 0.2
     side = SIDE[-polarity if deny else polarity]
     parts = {name: draw(rng, sides[side]) for name, sides in WORDS.judging.items()}
     parts |= dict(about=about, who=draw(rng, shop.values["who"]), how=pick(rng, patterns["how"]))
@@ -208,20 +222,11 @@ def verdict(about, polarity, rng, shop):
     return fill(pick(rng, patterns["told"]), **parts)
 
 
-def judgement(record, about, rng):
-    """The opinion of a record as a plain clause about `about`, a fifth of them by denying the opposite."""
-    how = judged(record.axis, record.polarity, record.intensity, rng, negation=0.2)
-    verb = "is"
-    if not how.startswith(DENIALS):
-        verb = pick(rng, ("is", "is", "is", "looks", "seems"))
-    return f"{about} {verb} {how}"
-
-
 def review(rng, shop, polarity):
     """One review of the given polarity (1 or -1).
 
     >>> from random import Random
-    >>> from contrast_kit.data.toyshop.shops import TOYSHOP
+    >>> from contrast_kit.data.toyshop.words import TOYSHOP
     >>> review(Random(3), TOYSHOP, polarity=1)
     'The cream tin tractor is truly a marvel, and the windows are a little delightful.'
     """
@@ -233,13 +238,18 @@ def review(rng, shop, polarity):
         record = replace(record, material=draw(rng, corner["material"]))
     about = f"{pick(rng, ('the', 'this', 'the'))} {noun(record, rng)}"
     if rng.random() < 0.5:
-        main = judgement(record, about, rng)
+        how = judged(record.axis, polarity, record.intensity, rng, negation=0.2)
+        verb = "is"
+        if not how.startswith(DENIALS):
+            verb = pick(rng, ("is", "is", "is", "looks", "seems"))
+        main = f"{about} {verb} {how}"
     else:
         main = verdict(about, polarity, rng, shop)
     share = rng.random()
     if share < 0.5:
         return sentence(main)
-    part, axis = draw(rng, corner["part"]), pick(rng, WORDS.part_axes)
+    part = draw(rng, corner["part"])
+    axis = pick(rng, WORDS.part_axes)
     about_part = f"the {part} {be(is_many(part))}"
     if share < 0.8:  # the second clause agrees
         extra = judged(axis, polarity, pick(rng, (1, 2, 3)), rng, negation=0.2)

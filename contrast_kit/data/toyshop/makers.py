@@ -1,22 +1,19 @@
 """The tasks of GLUE: each maker draws a label first, then records for which that label is true."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
 from contrast_kit.data.toyshop import questions
-from contrast_kit.data.toyshop.errors import corrupt
 from contrast_kit.data.toyshop.grammar import (
+    PATTERNS,
     clause,
     clause_beginning_otherwise,
     express,
     review,
     sentence,
 )
-from contrast_kit.data.toyshop.shops import CORNER, Shop
-from contrast_kit.data.toyshop.words import pick
+from contrast_kit.data.toyshop.words import CORNER, WORDS, Shop, draw, pick
 from contrast_kit.data.toyshop.world import (
     Opinion,
     Stock,
@@ -32,6 +29,107 @@ from contrast_kit.data.toyshop.world import (
     similarity,
     without,
 )
+
+# Unacceptable sentences: one grammatical error in a clause that keeps its length. Every error exchanges a word for its
+# partner (was/were, this/these, a/two, she/her) or two neighbours for each other. The partner is as much at home in
+# good sentences, so no word and no length betrays the error: only its place does.
+
+ERRORS = PATTERNS["errors"]
+NUMBER = ERRORS["numbers"] | {many: one for one, many in ERRORS["numbers"].items()}
+CASE: dict[str, str] = ERRORS["cases"]
+PAST = {
+    base.split()[0]: past.split()[0]
+    for ways in WORDS.actions.values()
+    for base, past, _ in ways
+    if base != past
+}
+SINGULAR = ("this", "these", "a", "an", "one")
+MANY = WORDS.counts[2:]
+MATERIALS = {stuff for corner in CORNER.values() for stuff in corner["material"]}
+
+Tokens = list[str]
+"""The words of a clause, and after them an empty one, so that each has a neighbour."""
+
+
+def agreement(tokens, i):
+    """A verb may be put in the wrong number: "the kites is flimsy"."""
+    if tokens[0] == "what" and tokens[i] in ("was", "were"):
+        return False  # "what Clara bought were two kites" can be heard
+    # before the first word the last: "look there and you will see a plant": "look" is left alone
+    before = [tokens[-2], *tokens][i]
+    return tokens[i] in NUMBER and before not in ("the", "you", "plant")
+
+
+def number(tokens, i):
+    """A determiner may have the wrong number: "these drum", "a drums", "two drum"."""
+    after = tokens[i + 1].rstrip(",")
+    if not after or after in ERRORS["uncounted_after"]:
+        return False
+    counts = i == 0 or tokens[i - 1] not in ERRORS["uncounted_before"]
+    return counts and tokens[i] in (*SINGULAR, *MANY)
+
+
+def order(tokens, i):
+    """A determiner or a preposition may stand behind its noun: "found kite the", "the in attic"."""
+    return tokens[i] in ERRORS["swapped"] and tokens[i + 1].isalpha() and tokens[i + 1] != tokens[i]
+
+
+def adjective(tokens, i):
+    """A colour may stand behind its noun: "two kites red"."""
+    colour = tokens[i] in WORDS.values["colour"] and tokens[i - 1] != "in"
+    return colour and tokens[i + 1].isalpha() and tokens[i + 1] not in MATERIALS
+
+
+def case(tokens, i):
+    """A pronoun may have the wrong case: "for she nephew", "because her thinks"."""
+    return tokens[i] in CASE
+
+
+def tense(tokens, i):
+    """A past form may follow "did": "did not bought"."""
+    return tokens[i] in PAST and "did" in tokens[max(0, i - 8) : i]
+
+
+def exchange(tokens, i, rng):
+    """The partner of a word."""
+    word = tokens[i]
+    if word in ("this", "these"):
+        return {"this": "these", "these": "this"}[word]
+    if word in MANY:
+        an = "an" if tokens[i + 1][0] in "aeio" else "a"
+        return "one" if rng.random() < 0.15 else an
+    if word in SINGULAR:
+        return WORDS.counts[draw(rng, WORDS.values["number"], 1)]
+    return (NUMBER | CASE | PAST)[word]
+
+
+KINDS = [*[agreement] * 3, *[number] * 2, *[order] * 3, adjective, case, *[tense] * 2]
+"""Where an error may be made; some are made more often."""
+
+
+def corrupt(clause, rng):
+    """The clause with one error, of a kind drawn at random; None if none fits it.
+
+    >>> from random import Random
+    >>> corrupt("these kites are flimsy", Random(2)), corrupt("the kite is flimsy", Random(4))
+    ('these kites is flimsy', 'the kite are flimsy')
+    """
+    tokens = [*clause.split(" "), ""]
+    kinds = list(KINDS)
+    while kinds:
+        fits = kinds.pop(int(rng.random() * len(kinds)))
+        places = [i for i, word in enumerate(tokens) if word and fits(tokens, i)]
+        if places:
+            i = pick(rng, places)
+            if fits in (order, adjective):
+                tokens[i : i + 2] = tokens[i + 1], tokens[i]
+            else:
+                tokens[i] = exchange(tokens, i, rng)
+            return " ".join(tokens[:-1])
+    return None
+
+
+# The makers
 
 Row = dict[str, object]
 
@@ -52,12 +150,14 @@ def sst2(rng, shop):
 
 def cola(rng, shop):
     """A sentence, acceptable (1) or with one grammatical error (0)."""
-    share, end = rng.random(), "."
+    share = rng.random()
+    end = "."
     if share < 0.3:
         meaning = remark(draw_record(rng, shop, Visit), rng, shop)
         text = express(meaning, rng)
     elif share < 0.45:
-        record, end = draw_record(rng, shop, Visit), "?"
+        record = draw_record(rng, shop, Visit)
+        end = "?"
         field = pick(rng, ("who", "number", "place", "day", "hour"))
         text = questions.about_field(record, field, rng)
     else:
@@ -116,7 +216,8 @@ def qqp(rng, shop):
 def stsb(rng, shop):
     """Two sentences and how alike their meanings are, 0 to 5: fields are changed until a drawn target is reached."""
     record = other = draw_record(rng, shop, details=pick(rng, (1, 2, 3)))
-    free, target = list(facts(record)), rng.random() * 5.6
+    free = list(facts(record))
+    target = rng.random() * 5.6
     if target < 0.4:
         other = draw_record(rng, shop, details=pick(rng, (1, 2, 3)))
         free = []
@@ -129,7 +230,8 @@ def stsb(rng, shop):
     if other == record:
         first, second = two_ways(record, rng)
     else:
-        first, second = express(record, rng), express(other, rng)
+        first = express(record, rng)
+        second = express(other, rng)
     return {"sentence1": first, "sentence2": second, "label": similarity(record, other)}
 
 
@@ -188,7 +290,8 @@ def opinion_inference(rng, shop, relation):
 
 def mnli(rng, shop):
     """A premise and a hypothesis: 0 entailment, 1 neutral, 2 contradiction. A quarter of the hypotheses are denials."""
-    label, denied = pick(rng, (0, 1, 2)), rng.random() < 0.25
+    label = pick(rng, (0, 1, 2))
+    denied = rng.random() < 0.25
     premise, claim = inference(rng, shop, 2 - label if denied else label)
     hypothesis = sentence(clause(claim, rng, negate=denied))
     return {"premise": express(premise, rng), "hypothesis": hypothesis, "label": label}
@@ -196,7 +299,8 @@ def mnli(rng, shop):
 
 def rte(rng, shop):
     """Two clauses and a hypothesis about one of them: 0 entailment, 1 not (neutral or contradiction)."""
-    label, denied = int(rng.random() < 0.5), rng.random() < 0.25
+    label = int(rng.random() < 0.5)
+    denied = rng.random() < 0.25
     relation = pick(rng, (1, 2)) if label else 0
     premise, claim = inference(rng, shop, 2 - relation if denied else relation)
     other = draw_record(rng, shop, pick(rng, (Visit, Stock)), details=pick(rng, (0, 1)))
@@ -212,9 +316,11 @@ def rte(rng, shop):
 def qnli(rng, shop):
     """A question and a sentence that answers it (0), or does not tell it or is about something else (1)."""
     label = int(rng.random() < 0.5)
-    kind, always = Stock, ("number", "shelf")
+    kind = Stock
+    always = ("number", "shelf")
     if rng.random() < 0.7:
-        kind, always = Visit, ("who", "number")
+        kind = Visit
+        always = ("who", "number")
     record = draw_record(rng, shop, kind, details=pick(rng, (1, 2)))
     if CORNER[record.good]["name"] == "plants":
         record = without(record, "material")

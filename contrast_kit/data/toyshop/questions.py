@@ -1,12 +1,9 @@
 """Questions that customers ask (qqp), and questions about one field of a visit or a shelf (qnli, squad)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from contrast_kit.data.toyshop.grammar import PATTERNS, be, counted, fill, noun, sentence
-from contrast_kit.data.toyshop.shops import CORNER
-from contrast_kit.data.toyshop.words import WORDS, draw, pick
+from contrast_kit.data.toyshop.words import CORNER, WORDS, draw, pick
 from contrast_kit.data.toyshop.world import Stock, without
 
 ASK, COMPARE, POLITENESS = (PATTERNS[name] for name in ("ask", "compare", "politeness"))
@@ -79,12 +76,14 @@ def about_field(record, field, rng):
     """A question that only the value of `field` answers.
 
     >>> from random import Random
+    >>> from contrast_kit.data.toyshop import Visit
     >>> about_field(Visit("Clara", "buy", 2, "kite", day="on Monday"), "day", Random(1))
     'On what day were two kites bought by Clara?'
     """
     if field in ("colour", "material"):
         record = without(record, field)
-    goods, many = counted(record, rng), noun(record, rng, many=True)
+    goods = counted(record, rng)
+    many = noun(record, rng, many=True)
     one = record.number == 1
     parts = dict(goods=goods, many=many)
     if isinstance(record, Stock):

@@ -6,8 +6,6 @@ nothing that contradicts these facts (for a question without an answer: where no
 stand in that record's sentence once.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 
@@ -41,7 +39,8 @@ class Told:
 def paragraph(rng, shop):
     """Three to six sentences, each of one visit or shelf."""
     records = [drawn(rng, shop) for _ in range(pick(rng, (3, 4, 4, 5, 6)))]
-    sentences, text = [], ""
+    sentences = []
+    text = ""
     for record in records:
         sentence = express(record, rng)
         sentences.append(Told(record, sentence, len(text)))
@@ -67,10 +66,12 @@ def row(rng, shop):
         asked = source.record
         fields = PATTERNS["about"][type(asked).__name__]
         field = pick(rng, [name for name in fields if getattr(asked, name) or unanswerable])
-        spans, answering = list(places(source, field)), [source]
+        spans = list(places(source, field))
+        answering = [source]
         if unanswerable:
             asked = without_answer(asked, field, rng)
-            spans, answering = [], []
+            spans = []
+            answering = []
         claim = without(bare(asked), field)
         telling = [each for each in sentences if getattr(each.record, field, None)]
         if answering != [each for each in telling if compatible(each.record, claim)]:
@@ -78,7 +79,8 @@ def row(rng, shop):
         if not (spans or unanswerable):
             continue
         question = questions.about_field(bare(asked), field, rng)
-        starts, texts = [a for a, _ in spans], [context[a:b] for a, b in spans]
+        starts = [a for a, _ in spans]
+        texts = [context[a:b] for a, b in spans]
         answers = {"text": texts, "answer_start": starts}
         return {"context": context, "question": question, "answers": answers}
 

@@ -5,8 +5,6 @@ there to be looked at, and so that a change of the grammar shows as a change of 
 because compressed bytes differ from one zlib to the next.
 """
 
-from __future__ import annotations
-
 import hashlib
 from copy import deepcopy
 from functools import cache
@@ -16,8 +14,8 @@ from random import Random
 from contrast_kit._util import choose
 from contrast_kit.data.toyshop import squad
 from contrast_kit.data.toyshop.makers import MAKERS, Row
-from contrast_kit.data.toyshop.shops import SHOPS
 from contrast_kit.data.toyshop.unlabeled import labelled_corpus
+from contrast_kit.data.toyshop.words import SHOPS
 
 TRAIN = {"sst2": 4000, "cola": 4000, "mnli": 4000}  # the others: 2,500
 CORPUS = {"train": 100_000, "validation": 2_000}
@@ -79,8 +77,8 @@ def _texts(task, shop):
 @cache
 def _questions(task, shop):
     """The splits of "squad"; no paragraph stands in two of them, nor a question twice about one."""
-    made: dict[str, list[Row]] = {split: [] for split in splits(task)}
-    known: set[str] = set()
+    made = {split: [] for split in splits(task)}
+    known = set()
     for split, size in splits(task).items():
         rng = Random(f"squad/{split}/{shop}")
         while len(made[split]) < size:
@@ -94,14 +92,14 @@ def _questions(task, shop):
 
 @cache
 def _labelled(task, shop):
-    split_of: dict[str, str] = {}  # by sentence
-    made: dict[str, list[Row]] = {split: [] for split in splits(task)}
+    split_of = {}  # by sentence
+    made = {split: [] for split in splits(task)}
     for split in reversed(made):  # small splits first: they take the commonest sentences
         where = shop
         if split.endswith("mismatched"):
             (where,) = SHOPS.keys() - {shop}
         rng = Random(f"{task}/{split}/{where}/{shop}")
-        known: set[tuple[str, ...]] = set()
+        known = set()
         while len(known) < splits(task)[split]:
             row = MAKERS[task](rng, SHOPS[where])
             texts = tuple(value for value in row.values() if isinstance(value, str))

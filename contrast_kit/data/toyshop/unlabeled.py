@@ -1,7 +1,5 @@
 """The unlabeled corpus, its topics, and sentences that mean the same."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import islice
 from random import Random
@@ -9,8 +7,7 @@ from random import Random
 from contrast_kit._util import choose, shown
 from contrast_kit.data.toyshop.grammar import express
 from contrast_kit.data.toyshop.makers import remark, two_ways
-from contrast_kit.data.toyshop.shops import CORNER, SHOPS
-from contrast_kit.data.toyshop.words import pick
+from contrast_kit.data.toyshop.words import CORNER, SHOPS, pick
 from contrast_kit.data.toyshop.world import Opinion, Record, Stock, Visit, draw_record
 
 Meaning = Record | tuple[Visit, Opinion]
@@ -87,7 +84,7 @@ def ways_to_say(record: Meaning, n: int, seed: int = 0) -> list[str]:
     Clara bought two kites.
     """
     rng = Random(seed)
-    ways: dict[str, None] = {}
+    ways = {}
     idle = 0  # draws without a new sentence; 500 of them: that is all
     while len(ways) < n and idle < 500:
         text = express(record, rng)
@@ -106,8 +103,9 @@ def families(count: int, ways: int, seed: int = 0, shop: str = "toyshop") -> dic
     >>> [len(texts) for texts in families_of_two.values()]
     [3, 3]
     """
-    rng, where = Random(seed), choose(SHOPS, shop, "shop")
-    by_good: dict[str, list[str]] = {}
+    rng = Random(seed)
+    where = choose(SHOPS, shop, "shop")
+    by_good = {}
     for _ in range(100 * count):
         record = draw_record(rng, where)
         texts = ways_to_say(record, ways)
@@ -177,8 +175,9 @@ def probe_pairs(n: int, seed: int = 0, shop: str = "toyshop") -> list[tuple[str,
     >>> all(record_of(a) == record_of(b) and a != b for a, b in pairs)
     True
     """
-    where, rng = choose(SHOPS, shop, "shop"), Random(f"probe/{shop}/{seed}")
-    pairs: dict[tuple[str, str], None] = {}
+    where = choose(SHOPS, shop, "shop")
+    rng = Random(f"probe/{shop}/{seed}")
+    pairs = {}
     while len(pairs) < n:
         kind = pick(rng, (Visit, Visit, Opinion, Stock))
         record = draw_record(rng, where, kind, details=pick(rng, (1, 2, 3)))
@@ -206,22 +205,26 @@ def triples(
     Six black kites were paid for by Mabel.
     Mabel bought six black elephants.
     """
-    where, rng = choose(SHOPS, shop, "shop"), Random(f"triples/{shop}/{seed}")
+    where = choose(SHOPS, shop, "shop")
+    rng = Random(f"triples/{shop}/{seed}")
     people = [name for name in where.people if " " not in name]
     common = [good for corner in where.departments for good in corner["good"][:4]]
     goods = [good for good in common if " " not in good]
     colours = where.values["colour"][:6]
     others = {"good": goods, "number": range(2, 10), "colour": colours}
     values = choose(others, change, "change")
-    texts: dict[tuple[str, str, str], None] = {}
+    texts = {}
     while len(texts) < n:
         good, other = rng.sample(goods, 2)
-        who, number, colour = pick(rng, people), rng.randint(2, 9), pick(rng, colours)
+        who = pick(rng, people)
+        number = rng.randint(2, 9)
+        colour = pick(rng, colours)
         visit = Visit(who, "buy", number, good, colour=colour)
         if change != "good":
             other = pick(rng, [value for value in values if value != getattr(visit, change)])
         another = replace(visit, **{change: other})
-        first, third = tell(visit), tell(another)
+        first = tell(visit)
+        third = tell(another)
         triple = (first, paraphrase(visit, rng), third)
         if len(set(triple)) == 3:
             texts[triple] = None

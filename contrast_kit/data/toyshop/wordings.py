@@ -5,8 +5,6 @@ write either text for the same record. With them, words are mistaken for others 
 which words mean the same, it can be told how much was lost: `meanings`.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from functools import cache
@@ -14,8 +12,7 @@ from random import Random
 from typing import NamedTuple
 
 from contrast_kit.data.toyshop.grammar import PATTERNS
-from contrast_kit.data.toyshop.shops import SHOPS
-from contrast_kit.data.toyshop.words import WORDS, article, pick, plural
+from contrast_kit.data.toyshop.words import SHOPS, WORDS, article, pick, plural
 
 Meaning = tuple[str, str]
 """The kind of a phrase, and the name of what it says."""
@@ -37,7 +34,7 @@ def reworded(text: str, chance: float, rng: Random) -> str:
     """
     if not any(isinstance(meaning, tuple) for meaning in meanings(text)):
         return text  # no phrase of the grammar is in it
-    meant: dict[tuple[Meaning, int], Meaning] = {}
+    meant = {}
     for _ in range(10):
         again = _with_other_words(_with_other_clauses(text, rng), chance, rng, meant)
         if " i " not in text:
@@ -58,10 +55,12 @@ def _with_other_words(text, chance, rng, meant):
     """Every phrase in a wording of its meaning, or by mistake in one of another. `meant` remembers which, by a phrase's
     meaning and how often it stood before.
     """
-    phrases, times = _phrases(), Counter()
+    phrases = _phrases()
+    times = Counter()
 
     def other(match: re.Match) -> str:
-        before, phrase = match[1] or "", match[2]
+        before = match[1] or ""
+        phrase = match[2]
         meaning = phrases.meaning_of.get(phrase)
         if meaning is None:
             return match[0]
@@ -109,7 +108,7 @@ class _Phrases(NamedTuple):
 
 @cache
 def _phrases():
-    by_phrase: dict[str, set[Meaning]] = defaultdict(set)
+    by_phrase = defaultdict(set)
     for meaning, phrases in _all_groups():
         for phrase in phrases:
             by_phrase[phrase].add(meaning)
@@ -117,8 +116,8 @@ def _phrases():
     by_phrase |= {"a treasure hunt": set(), "a little": set()}
     # a phrase of two meanings ("selected": chose, chosen) is left alone
     meaning_of = {phrase: min(names) for phrase, names in by_phrase.items() if len(names) == 1}
-    ways: dict[Meaning, list[str]] = {}
-    alike: dict[str, list[Meaning]] = defaultdict(list)
+    ways = {}
+    alike = defaultdict(list)
     for meaning, phrases in _all_groups():
         known = [phrase for phrase in phrases if phrase in meaning_of]
         if known and meaning not in ways:

@@ -1,12 +1,11 @@
-"""Words that every shop shares, from `words.toml`; and how words are drawn and inflected.
+"""Words that every shop shares, from `words.toml`; how words are drawn and inflected; and the two shops, with
+departments, people who come in, and places where things happen.
 
 A list of words goes from common to rare, and a word is drawn with a probability proportional to `1 / (rank + 2)`. That
 is what gives the corpus its Zipf-like spread. Every draw, but for some of `toyshop.triples`, is made from
 `random.Random.random()` alone, the one method whose values Python promises to keep from version to version, so a seed
 gives the same sentences everywhere.
 """
-
-from __future__ import annotations
 
 import tomllib
 from bisect import bisect
@@ -89,3 +88,40 @@ def article(phrase: str) -> str:
     if vowel and not phrase.startswith(("uni", "uku", "use")):
         return f"an {phrase}"
     return f"a {phrase}"
+
+
+PURPOSES = ("for ", "as ", "against ", "before the first")
+
+
+class Shop:
+    """Everything a record of one shop may name, read from `<name>.toml`. People map to the pronoun they take.
+
+    A department is a dict: its `name`; its `kind`, the noun that covers all its goods (a drum is a musical toy); and
+    for each field of a record what it may say of these goods.
+    """
+
+    def __init__(self, name: str) -> None:
+        table = read(f"{name}.toml")
+        self.name = name
+        self.people: dict[str, str] = table["people"]
+        self.values = WORDS.values | table["values"]
+        self.values |= {"who": list(self.people), "action": list(WORDS.actions)}
+        reasons = self.values["reason"]
+        self.values["manner"] = [reason for reason in reasons if not reason.startswith(PURPOSES)]
+        self.departments: list[dict[str, Any]] = []
+        for row in table["departments"]:
+            row["axis"] = [*WORDS.part_axes, "price", *row["axis"]]
+            self.departments.append(self.values | row)
+
+
+SHOPS = {name: Shop(name) for name in ("toyshop", "othershop")}
+TOYSHOP, OTHERSHOP = SHOPS.values()
+PRONOUN = TOYSHOP.people | OTHERSHOP.people
+CORNER = {
+    good: corner
+    for shop in SHOPS.values()
+    for corner in shop.departments
+    for good in (corner["kind"], *corner["good"])
+}
+"""A good of either shop, or a kind of goods → its department; the shops have no good in common."""
+KIND = {good: corner["kind"] for good, corner in CORNER.items()}

@@ -10,14 +10,11 @@ A record that leaves a field empty does not tell it. That one convention gives i
 - otherwise `b` is neutral: it may be so.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from random import Random
 
-from contrast_kit.data.toyshop.shops import CORNER, KIND, TOYSHOP, Shop
-from contrast_kit.data.toyshop.words import WORDS, draw, pick
+from contrast_kit.data.toyshop.words import CORNER, KIND, TOYSHOP, WORDS, Shop, draw, pick
 
 
 @dataclass(frozen=True)
@@ -135,7 +132,8 @@ def entails(a: Record, b: Record) -> bool:
         return False
     if isinstance(a, Opinion) and ((a.who, a.part) != (b.who, b.part) or a.intensity < b.intensity):
         return False
-    known, claims = facts(as_told(a)), facts(as_told(b))
+    known = facts(as_told(a))
+    claims = facts(as_told(b))
     claims.pop("intensity", None)
     return all(field in known and narrower(known[field], claims[field]) for field in claims)
 
@@ -155,7 +153,8 @@ def contradicts(a: Record, b: Record) -> bool:
     if isinstance(a, Opinion):
         agreeing = replace(a, polarity=b.polarity, intensity=3)
         return a.polarity != b.polarity and entails(agreeing, b)
-    known, claims = facts(a), facts(b)
+    known = facts(a)
+    claims = facts(b)
     return any(clash(field, known[field], claims[field]) for field in claims if field in known)
 
 
@@ -191,7 +190,8 @@ def similarity(a: Record, b: Record) -> float:
     neighbours = KIND.get(a.good) == KIND.get(b.good)
     if type(a) is not type(b):
         return 1.0 if a.good == b.good else 0.4 * neighbours
-    left, right = facts(a), facts(b)
+    left = facts(a)
+    right = facts(b)
     total = agreed = 0.0
     for field, weight in WORDS.weights.items():
         if field not in left | right:
@@ -256,7 +256,7 @@ def draw_record(
 ) -> Record:
     """A random record: a visit, goods on a shelf, or an opinion, with `details` details (None: nought to three).
 
-    `shop` is a shop itself, such as `toyshop.shops.OTHERSHOP`.
+    `shop` is a shop itself, such as `toyshop.words.OTHERSHOP`.
 
     >>> from random import Random
     >>> type(draw_record(Random(0), kind=Stock)).__name__
