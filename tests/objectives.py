@@ -77,8 +77,8 @@ OBJECTIVES = {
     "scl sum": lambda e: ck.objectives.SCL(
         e, classes=4, dropout=0.0, reduction="sum", head="tanh", phi="feature"
     ),
-    "prompt": lambda e: asked(ck.objectives.Prompt(e, words=("the", "a", "of", "is"))),
-    "span": lambda e: placed(ck.objectives.Span(e, dropout=0.0)),
+    "prompt": lambda e: asked(ck.tasks.Prompt(e, words=("the", "a", "of", "is"))),
+    "span": lambda e: placed(ck.tasks.Span(e, dropout=0.0)),
     "cssl": lambda e: ck.objectives.CSSL(e),
     "cssl simsiam": lambda e: ck.objectives.CSSL(e, contrast="simsiam"),
     "simcse": lambda e: ck.objectives.SimCSE(e),

@@ -675,10 +675,10 @@ MUTANTS = [
     ),
     (
         "prompt too long",
-        "objectives/prompt.py",
+        "tasks/prompt.py",
         "min(self.config.max_length, self.encoder.max_length)",
         "self.config.max_length",
-        "objectives_prompt: cut_behind",
+        "tasks_prompt: cut_behind",
     ),
     (
         "first loss twice",

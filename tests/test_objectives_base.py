@@ -159,7 +159,7 @@ def test_settings_that_no_paper_fixes_begin_as_their_docstrings_say():
     for method, settings in told.items():
         config = getattr(ck.objectives, method).Config()
         assert {name: getattr(config, name) for name in settings} == settings, method
-    prompt = ck.objectives.Prompt.Config(words=("bad", "good"))
+    prompt = ck.tasks.Prompt.Config(words=("bad", "good"))
     assert (prompt.samples, prompt.max_length) == (16, 128)
 
 

@@ -200,7 +200,7 @@ def test_a_view_outside_the_contrast_is_not_among_its_vectors(tokenizer, batch):
     assert parts["contrast"] == pytest.approx(whole["contrast"].item())
 
 
-@pytest.mark.parametrize("method", [FineTune, ck.objectives.Span])
+@pytest.mark.parametrize("method", [FineTune, ck.tasks.Span])
 def test_predictions_read_the_same_states_as_the_loss(method, tokenizer, batch):
     class Earlier(method):
         def states(self, name, view):
@@ -326,7 +326,7 @@ def test_words_learned_after_detection_may_be_prompted(tokenizer, texts):
     encoder = make_encoder(tokenizer)
     for method in (ELECTRA, COCOLM):
         ck.fit(method(encoder), texts, steps=1, batch_size=4, **QUIET)
-    ck.objectives.Prompt(encoder, words=("the", "a"))
+    ck.tasks.Prompt(encoder, words=("the", "a"))
 
 
 def test_packed_relative_positions_are_pickled_and_copied(tokenizer, batch):

@@ -132,7 +132,7 @@ def fine_tuning_agrees(training: dict, printed: dict) -> None:
     )
     assert (
         ck.objectives.FineTune.Config().dropout
-        == ck.objectives.Span.Config().dropout
+        == ck.tasks.Span.Config().dropout
         == printed["Dropout"]
     )
 

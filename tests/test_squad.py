@@ -19,8 +19,8 @@ from contrast_kit.data import toyshop
 from contrast_kit.data.squad import Windows
 from contrast_kit.data.toyshop import squad as maker
 from contrast_kit.data.toyshop.words import SHOPS
-from contrast_kit.objectives import Span
 from contrast_kit.tasks import answers, protocols, squad
+from contrast_kit.tasks.span import Span
 
 
 @pytest.fixture(scope="module")

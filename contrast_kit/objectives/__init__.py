@@ -9,14 +9,12 @@ from contrast_kit.objectives.cmlm import CMLM, CSSL
 from contrast_kit.objectives.coco_lm import COCOLM
 from contrast_kit.objectives.electra import ELECTRA, AllTokenMLM
 from contrast_kit.objectives.mlm import MLM
-from contrast_kit.objectives.prompt import Prompt
 from contrast_kit.objectives.scl import SCL, FineTune
 from contrast_kit.objectives.simcse import SimCSE
-from contrast_kit.objectives.span import Span
 
 __all__ = ["METHODS", "Encoded", "ExampleInfo", "MemoryQueue", "Objective"]
 __all__ += ["CAPT", "CMLM", "COCOLM", "CSSL", "ELECTRA", "MLM", "SCL"]
-__all__ += ["AllTokenMLM", "FineTune", "Prompt", "SimCSE", "Span"]
+__all__ += ["AllTokenMLM", "FineTune", "SimCSE"]
 
 METHODS: dict[str, type[Objective]] = {
     "mlm": MLM,
@@ -30,5 +28,5 @@ METHODS: dict[str, type[Objective]] = {
     "cssl": CSSL,
     "simcse": SimCSE,
 }
-"""Every method by its name on the command line. Left out are `Prompt`, which needs a prompt and label words, `Span`,
-which needs windows of paragraphs, and the methods of `vision`, which need pictures."""
+"""Every method by its name on the command line. Left out are `tasks.Prompt`, which needs a prompt and label
+words, `tasks.Span`, which needs windows of paragraphs, and the methods of `vision`, which need pictures."""

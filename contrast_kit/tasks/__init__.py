@@ -41,9 +41,11 @@ from contrast_kit.tasks.probes import (
     probe,
     weights_hash,
 )
+from contrast_kit.tasks.prompt import Prompt
 from contrast_kit.tasks.protocol import PIPELINES, Pipeline, Protocol, Sweep
 from contrast_kit.tasks.results import Results, interval
 from contrast_kit.tasks.runs import baseline, run, sweep
+from contrast_kit.tasks.span import Span
 from contrast_kit.tasks.splits import HeldOut, draw, hold_out, split_hash
 from contrast_kit.tasks.table import TASKS, Task, TaskData, get_task, load, score
 from contrast_kit.tasks.vision import (
@@ -63,8 +65,10 @@ __all__ = [
     "HeldOut",
     "PairCosines",
     "Pipeline",
+    "Prompt",
     "Protocol",
     "Results",
+    "Span",
     "Sweep",
     "Task",
     "TaskData",

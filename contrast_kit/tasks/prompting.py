@@ -11,10 +11,10 @@ import torch
 
 from contrast_kit.data.rows import as_rows, column
 from contrast_kit.encoder import Encoder
-from contrast_kit.objectives import FineTune, Prompt
-from contrast_kit.objectives.prompt import Demonstrations
+from contrast_kit.objectives import FineTune
 from contrast_kit.papers import LM_BFF_TEMPLATES
 from contrast_kit.tasks import fine_tuning
+from contrast_kit.tasks.prompt import Demonstrations, Prompt
 from contrast_kit.tasks.protocol import Pipeline
 from contrast_kit.tasks.table import Task, get_task, labels_of
 

@@ -21,12 +21,12 @@ from contrast_kit.data.rows import as_rows
 from contrast_kit.data.squad import Windows
 from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.encoder import evaluating
-from contrast_kit.objectives import Span
 from contrast_kit.tasks.answers import apply_threshold, best_threshold, score
 from contrast_kit.tasks.probes import encoder_hash
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.protocols import SQUAD
 from contrast_kit.tasks.results import KEY, Results, collect
+from contrast_kit.tasks.span import Span
 from contrast_kit.tasks.splits import split_hash
 from contrast_kit.training import Run, fit
 

@@ -12,8 +12,8 @@ import numpy as np
 from contrast_kit import data, geometry
 from contrast_kit.data import glue
 from contrast_kit.encoder import Encoder
-from contrast_kit.objectives.prompt import taught_without_words
 from contrast_kit.tasks.probes import linear_probe
+from contrast_kit.tasks.prompt import taught_without_words
 from contrast_kit.tasks.standard.minimal_pairs import blimp, blimp_files
 from contrast_kit.tasks.standard.similarity import place, random_twin, read_sts, sts, triples
 from contrast_kit.tasks.table import TaskData, first_rows, load, score

@@ -7,9 +7,8 @@ from conftest import make_encoder
 
 import contrast_kit as ck
 from contrast_kit import tasks
-from contrast_kit.objectives import Prompt
-from contrast_kit.objectives.prompt import word_id
 from contrast_kit.tasks import prompting
+from contrast_kit.tasks.prompt import Prompt, word_id
 
 GOOD, BAD = ("fine", "nice", "lovely"), ("dull", "poor", "ugly")
 TEMPLATE = "{sentence} it was {mask} ."

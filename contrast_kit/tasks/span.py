@@ -44,7 +44,7 @@ class Span(Objective):
         >>> row["answers"] = {"text": ["clara"], "answer_start": [0]}
         >>> tokenizer = ck.data.train_tokenizer([row["question"], row["context"]], vocab_size=60)
         >>> windows = ck.data.squad.Windows([row], tokenizer)
-        >>> sorted(ck.objectives.Span(ck.Encoder.tiny(tokenizer))(windows.batch([0])))
+        >>> sorted(ck.tasks.Span(ck.Encoder.tiny(tokenizer))(windows.batch([0])))
         ['end', 'exact', 'loss', 'start']
     """
 

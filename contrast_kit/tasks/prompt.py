@@ -71,7 +71,7 @@ class Prompt(FineTune):
         >>> rows = [{"sentence": "a fine kite", "label": 1}, {"sentence": "a dull drum", "label": 0}]
         >>> tokenizer = ck.data.train_tokenizer(["a fine kite . a dull drum . it was good bad"], vocab_size=90)
         >>> asked = ck.tasks.prompting.prompts(rows, "{sentence} . it was {mask} .", tokenizer)
-        >>> objective = ck.objectives.Prompt(ck.Encoder.tiny(tokenizer), words=("bad", "good"))
+        >>> objective = ck.tasks.Prompt(ck.Encoder.tiny(tokenizer), words=("bad", "good"))
         >>> sorted(objective(ck.data.Texts(asked, tokenizer).batch([0, 1])))
         ['accuracy', 'ce', 'loss']
     """
