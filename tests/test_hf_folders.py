@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import REAL, make_encoder, real_data
+from conftest import make_encoder
 from transformers import BertConfig, BertModel
 
 import contrast_kit as ck
@@ -95,31 +95,3 @@ def test_a_checkpoint_has_its_own_default_rate_and_a_warning_above_it(folder, to
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ck.fit(ck.objectives.MLM(opened), texts, lr=5e-5, **options)
-
-
-@pytest.mark.full
-@pytest.mark.real_data
-@real_data
-def test_a_real_checkpoint_keeps_what_it_knew_at_the_default_rate():
-    """Similarities after 18 steps of CMLM: they stay at the default rate, and are lost at 5e-4, good for a new one."""
-    real = Path(REAL)
-    splits = ck.data.load("glue/stsb", folder=real / "glue_data")
-    rows, test = (
-        splits["train"].select(range(400))["sentence1"],
-        splits["validation"].select(range(150)),
-    )
-
-    def similarities(**rate):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            encoder = ck.Encoder.from_pretrained(real / "models" / "all-MiniLM-L6-v2")
-            options = dict(
-                steps=18, batch_size=16, max_length=24, warmup=0.0, decay="none", progress=False
-            )
-            ck.fit(ck.objectives.CMLM(encoder), rows, **options, **rate)
-        cosine = ck.geometry.pair_cosines(
-            *(encoder.encode(test[name]) for name in ("sentence1", "sentence2"))
-        )
-        return ck.tasks.spearman(cosine.tolist(), test["label"])
-
-    assert similarities() > 0.8 > 0.7 > similarities(lr=5e-4)

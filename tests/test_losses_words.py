@@ -146,7 +146,6 @@ def test_no_tensor_is_larger_than_a_block_or_the_words(monkeypatch):
 
 MANY = {
     "mlm": lambda e: ck.objectives.MLM(e),
-    "mlm by sequence": lambda e: ck.objectives.MLM(e, mlm_mean="sequences"),
     "all_token": lambda e: ck.objectives.AllTokenMLM(e),
     "coco_lm": lambda e: ck.objectives.COCOLM(e),
     "narrow": lambda e: ck.objectives.COCOLM(e, auxiliary="narrow", task="plain_lm"),

@@ -5,13 +5,8 @@ import torch
 from conftest import make_encoder
 from transformers import (
     AutoModelForMaskedLM,
-    BertConfig,
-    BertForMaskedLM,
-    ElectraConfig,
-    ElectraForMaskedLM,
 )
 
-import contrast_kit as ck
 from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.fast import packed
 from contrast_kit.fast.packed import Layout
@@ -19,26 +14,11 @@ from contrast_kit.fast.packed import Layout
 SMALL = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
 
 
-def bert(tokenizer):
-    config = BertConfig(
-        vocab_size=len(tokenizer), hidden_dropout_prob=0, attention_probs_dropout_prob=0, **SMALL
-    )
-    return ck.Encoder(BertForMaskedLM(config), tokenizer)
-
-
-def electra(tokenizer):
-    options = dict(vocab_size=len(tokenizer), embedding_size=16, **SMALL)
-    config = ElectraConfig(hidden_dropout_prob=0, attention_probs_dropout_prob=0, **options)
-    return ck.Encoder(ElectraForMaskedLM(config), tokenizer)
-
-
 SYMMETRIC = RelativePositions(64, 128, "symmetric")
 ENCODERS = {
     "roberta": lambda t: make_encoder(t, num_hidden_layers=2),
     "mpnet": lambda t: make_encoder(t, num_hidden_layers=2, relative_positions=True),
     "symmetric": lambda t: make_encoder(t, num_hidden_layers=2, relative_positions=SYMMETRIC),
-    "bert": bert,
-    "electra": electra,
 }
 
 

@@ -12,14 +12,10 @@ from contrast_kit._util import choose
 Unit = Literal["sentence", "paragraph", "line"]
 
 # A full stop after one of these ends no sentence.
-_ABBREVIATIONS = frozenset(
-    re.findall(
-        r"\S+",
-        "mr mrs ms dr st prof rev hon capt col gen sir esq messrs jr sr vs etc eg ie cf al fig figs eq eqs "
-        "sec ch vol no nos pp ed eds approx resp incl viz ca dept inc ltd co corp jan feb aug sept oct nov "
-        "dec e.g i.e w.r.t a.k.a u.s u.k a.m p.m ph.d",
-    )
-)
+_ABBREVIATIONS = """mr mrs ms dr st prof rev hon capt col gen sir esq messrs jr sr vs etc eg ie cf al fig figs eq
+    eqs sec ch vol no nos pp ed eds approx resp incl viz ca dept inc ltd co corp jan feb aug sept
+    oct nov dec e.g i.e w.r.t a.k.a u.s u.k a.m p.m ph.d"""
+_ENDS_NONE = frozenset(_ABBREVIATIONS.split())
 _END = re.compile(
     r"""(?<![.!?…؟।])[.!?…؟।]++["'”’»)\]]*(?:\s["'”»](?=\s))?\s+(?=["'“‘„«¡¿(\[]*\s?(\w))"""  # a letter or digit
     r"""|[。！？]+[」』”’）]*\s*(?=\S())"""  # Chinese and Japanese leave no blank
@@ -47,19 +43,16 @@ def split_sentences(text: str) -> list[str]:
     for match in _END.finditer(text):
         if match[1] and match[1].islower():
             continue
-        near = max(
-            start, match.start() - 20
-        )  # no abbreviation is longer; a whole text would be searched at each stop
+        # no abbreviation is longer; a whole text would be searched at each stop
+        near = max(start, match.start() - 20)
         word = _LAST_WORD.search(text, near, match.start() + 1)
-        if word and (
-            word[1].lower() in _ABBREVIATIONS
-            or (len(word[1]) == 1 and word[1].isupper() and word[1] != "I")
-        ):
+        letters = word[1] if word else ""
+        initial = len(letters) == 1 and letters.isupper() and letters != "I"
+        if initial or letters.lower() in _ENDS_NONE:
             continue
         sentences.append(text[start : match.end()].strip())
         start = match.end()
-    sentences.append(text[start:].strip())
-    return [sentence for sentence in sentences if sentence]
+    return list(filter(None, [*sentences, text[start:].strip()]))
 
 
 def units(text: str, unit: Unit = "sentence", markdown: bool = False) -> Iterator[str]:

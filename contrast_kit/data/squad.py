@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from contrast_kit.data.rows import as_rows
-from contrast_kit.data.texts import Texts
+from contrast_kit.data.texts import Texts, numbered
 
 
 class Windows(Texts):
@@ -76,30 +76,22 @@ class Windows(Texts):
             return_token_type_ids="token_type_ids" in tokenizer.model_input_names,
         )
         ids = encoded["input_ids"]
-        self.set_tokens(
-            np.concatenate(ids).astype(np.int32),
-            np.concatenate(encoded.get("token_type_ids", [[]])).astype(np.uint8),
-            np.array([len(window) for window in ids]),
-        )
+        types = np.concatenate(encoded.get("token_type_ids", [[]])).astype(np.uint8)
+        lengths = np.array([len(window) for window in ids])
+        self.set_tokens(np.concatenate(ids).astype(np.int32), types, lengths)
         self.row_of = torch.tensor(encoded["overflow_to_sample_mapping"])  # [N]
-        self.offsets = torch.tensor(
-            np.concatenate(encoded["offset_mapping"]), dtype=torch.int32
-        )  # [tokens, 2]
+        offsets = np.concatenate(encoded["offset_mapping"])
+        self.offsets = torch.tensor(offsets, dtype=torch.int32)  # [tokens, 2]
         parts = [part for window in range(len(ids)) for part in encoded.sequence_ids(window)]
-        self.answerable = torch.tensor(
-            [part == 1 for part in parts]
-        )  # [tokens]: those of the context
-        self.answerable[self.starts] = True  # [CLS]: no answer
-        numbers: dict[tuple[str, str], int] = {}
-        keys = [
-            numbers.setdefault(key, len(numbers)) for key in zip(questions, contexts, strict=True)
-        ]
+        # [tokens]: those of the context, and [CLS], which means no answer
+        self.answerable = torch.tensor([part == 1 for part in parts])
+        self.answerable[self.starts] = True
+        keys = numbered(zip(questions, contexts, strict=True))
         self.text_ids = torch.tensor(keys)[self.row_of]  # [N]
         for number, row in enumerate(self.rows):
-            for text, start in zip(
-                row["answers"]["text"], row["answers"]["answer_start"], strict=True
-            ):
-                if start < 0 or not text or row["context"][start : start + len(text)] != text:
+            answers = row["answers"]
+            for text, start in zip(answers["text"], answers["answer_start"], strict=True):
+                if start < 0 or not text or not row["context"].startswith(text, start):
                     raise ValueError(
                         f"Row {number}: the answer {text!r} is not at character {start} of its context."
                     )
@@ -130,11 +122,10 @@ class Windows(Texts):
         """The context's characters from token `start` to token `end` of a window; "" for [CLS]."""
         if start == 0 or end == 0:
             return ""
-        first, context = int(self.starts[window]), self.rows[int(self.row_of[window])]["context"]
-        characters = slice(int(self.offsets[first + start, 0]), int(self.offsets[first + end, 1]))
-        return context[
-            characters
-        ].strip()  # to some tokenizers the space before a word is a part of it
+        offsets = self.offsets[self._tokens(window)]
+        context = self.rows[int(self.row_of[window])]["context"]
+        # to some tokenizers the space before a word is a part of it
+        return context[offsets[start, 0] : offsets[end, 1]].strip()
 
     def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
         """Windows as one padded batch: the keys of `Texts`, and `start`, `end` [B], `answerable` [B, T]."""
@@ -161,9 +152,6 @@ def in_lists(answers: Any) -> Any:
 
 def _cut(question: str, tokenizer: Any, most: int) -> str:
     """A question cut to at most `most` tokens."""
-    offsets = tokenizer(question, add_special_tokens=False, return_offsets_mapping=True)[
-        "offset_mapping"
-    ]
-    if len(offsets) <= most:
-        return question
-    return question[: offsets[most - 1][1]]
+    encoded = tokenizer(question, add_special_tokens=False, return_offsets_mapping=True)
+    ends = [end for _, end in encoded["offset_mapping"]]
+    return question[: ends[most - 1]] if len(ends) > most else question
