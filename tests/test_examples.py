@@ -182,20 +182,6 @@ def test_the_adapter_gives_mteb_the_encoder_s_vectors_and_cosines(encoder):
     assert torch.allclose(adapter.similarity_pairwise(vectors, vectors), torch.ones(3))
 
 
-def test_a_tracker_gets_the_rows_of_the_history(tmp_path, monkeypatch):
-    accelerate = pytest.importorskip("accelerate")
-    logged = []
-    monkeypatch.setattr(
-        accelerate.Accelerator, "init_trackers", lambda self, name, config: logged.append(config)
-    )
-    monkeypatch.setattr(
-        accelerate.Accelerator, "log", lambda self, row, step: logged.append(row | {"step": step})
-    )
-    monkeypatch.chdir(tmp_path)
-    run = example("track_a_run")["train"](None, steps=20)
-    assert logged[0]["p_m"] == "0.15" and logged[1:] == run.rows
-
-
 def test_the_readme_shows_the_lines_of_the_plain_loop():
     readme = (EXAMPLES.parent / "README.md").read_text()
     (block,) = re.findall(r"^```py\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)

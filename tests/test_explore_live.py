@@ -8,7 +8,7 @@ import torch
 from conftest import make_encoder
 
 import contrast_kit as ck
-from contrast_kit.explore._film import MOST_ROWS, curve, measured, on_sphere
+from contrast_kit.explore._film import measured, on_sphere
 
 pytest.importorskip("anywidget")
 
@@ -99,20 +99,6 @@ def test_a_run_that_diverges_is_over_and_can_be_reset(tokenizer, texts, shown, e
     assert all(torch.equal(first[name], value) for name, value in bad.encoder.state_dict().items())
 
 
-def test_a_long_history_is_thinned_and_keeps_its_last_row():
-    rows = [
-        {"step": i + 1, "loss": 1.0 / (i + 1), "mlm": 2.0, "contrast": 3.0, "lr": 0.1}
-        for i in range(5000)
-    ]
-    columns = curve(rows, ["mlm", "contrast"])
-    assert (
-        columns.keys() == {"step", "loss", "mlm", "contrast"}
-        and len(columns["step"]) <= MOST_ROWS + 1
-    )
-    assert columns["step"][0] == 1 and columns["step"][-1] == 5000 and columns["loss"][-1] == 0.0002
-    assert curve(rows[:3], ["mlm"]) == {"step": [1, 2, 3], "loss": [1.0, 0.5, 0.33333]}
-
-
 # --- the sphere ---
 
 
@@ -126,16 +112,6 @@ def test_the_sphere_keeps_angles_where_the_space_has_three_directions():
     seen = on_sphere(7 * x @ turned)
     assert seen.share == pytest.approx(1) and on_sphere(np.eye(4)).share == pytest.approx(3 / 4)
     assert seen.points @ seen.points.T == pytest.approx(x @ x.T, abs=1e-6)
-
-
-def test_the_sphere_does_not_jump_when_the_space_turns():
-    x = np.random.default_rng(1).normal(size=(40, 6)) * [5, 4, 3, 0.1, 0.1, 0.1]
-    before = on_sphere(x)
-    turn = np.linalg.qr(np.random.default_rng(2).normal(size=(6, 6)))[0]
-    after = on_sphere(x @ turn, before.points)
-    assert after.points == pytest.approx(before.points, abs=1e-6) and after.share == pytest.approx(
-        before.share
-    )
 
 
 def test_random_pairs_are_of_two_texts(tokenizer, texts):

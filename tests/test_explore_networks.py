@@ -3,7 +3,6 @@
 import pytest
 import torch
 from conftest import make_encoder
-from matplotlib.figure import Figure
 
 import contrast_kit as ck
 from contrast_kit.explore.two_networks import KINDS, RATIO
@@ -103,22 +102,3 @@ def test_the_contrast_is_that_of_nt_xent(panel):
         1, abs=1e-5
     )  # nothing hidden, nothing cut
     assert "Of 0 hidden words" in whole.words()
-
-
-def test_the_page_gets_words_as_text_and_the_figure_shows_the_rows(panel):
-    panel.set(sentence="<img src=x onerror=alert(1)> kite", p_m=0.5)
-    stacks = panel.view.seen["stacks"]
-    assert len(stacks) == len(panel.worked().kinds) and all(
-        len(each["words"]) == 4 for each in stacks
-    )
-    assert "<img" not in panel.line.value and isinstance(panel.figure(), Figure)
-
-
-def test_half_a_sentence_keeps_the_last_board(panel):
-    before = panel.view.seen
-    panel.sentence.value = "  "
-    assert panel.view.seen == before and "Type a sentence" in panel.line.value
-    panel.sentence.value = "kite " * 70
-    assert panel.view.seen == before and "There is room for" in panel.line.value
-    panel.sentence.value = "a kite"
-    assert panel.view.seen != before and "hidden words" in panel.line.value

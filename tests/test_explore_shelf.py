@@ -77,28 +77,6 @@ def test_scores_are_the_models_own(panel, objective):
     assert found == pytest.approx(dict(zip(ANSWERS, expected.tolist(), strict=True)))
 
 
-def test_an_empty_shelf_or_question_is_told_and_keeps_the_last_picture(panel):
-    before = panel.picture.value
-    panel.set(top_1="–", bottom_4="–")
-    assert "Put a toy on the shelf" in panel.line.value and panel.picture.value == before
-    panel.set(bottom_4=sorted(panel.sorts)[0], question="")
-    assert "Type a question" in panel.line.value
-    assert "up to 30 tokens" in panel.set(question="drum " * 40).line.value
-
-
-def test_the_figure_shows_where_cls_and_the_words_look_in_the_last_layer(panel, monkeypatch):
-    seen = []
-    monkeypatch.setattr(
-        ck.plots, "attention", lambda picture, boxes, looks, names, **o: seen.append(looks)
-    )
-    panel.figure()
-    encoder = panel.objective.encoder
-    with torch.no_grad():
-        weights = encoder.eval().attention(panel.batch())[0, -1].mean(0)  # [T, R]
-    assert torch.allclose(seen[0][0], weights[0])
-    assert torch.allclose(seen[0][1], weights[1:-1].mean(0))  # neither [CLS] nor [SEP] is a word
-
-
 def test_of_a_sort_the_detectors_surest_toy_is_taken(objective, pictures):
     sure = torch.rand(pictures.regions.shape[:2], generator=torch.Generator().manual_seed(1))
     sorts = ck.explore.shelf(

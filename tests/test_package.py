@@ -139,20 +139,6 @@ def test_what_a_reader_changed_stays(original, tmp_path, capsys):
     assert (original / "01_b.ipynb").read_text() == "01_b.ipynb"
 
 
-def test_a_record_that_a_full_disk_cut_is_made_anew(original, tmp_path):
-    mine = tmp_path / "course"
-    lab.copy_course(mine)
-    (mine / lab.COPIED).write_text("")
-    (mine / "00_a.ipynb").write_text("my notes")
-    assert lab.copy_course(mine) == ["00_a.ipynb"]
-    (original / "01_b.ipynb").write_text("newer")
-    lab.copy_course(mine)
-    assert [(mine / name).read_text() for name in ("00_a.ipynb", "01_b.ipynb")] == [
-        "my notes",
-        "newer",
-    ]
-
-
 def test_lab_starts_jupyterlab_on_the_copy_without_news(original, tmp_path, monkeypatch):
     calls = []
     monkeypatch.chdir(tmp_path)
@@ -187,7 +173,6 @@ def test_a_folder_that_cannot_be_is_told(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("call", "hint"),
     [
-        (lambda: ck.Encoder.from_pretrained("kit/bookmlm"), "did you mean 'kit/books-mlm'"),
         (lambda: ck.data.load("toyshop/sst"), "did you mean 'sst2'"),
         (lambda: ck.data.recorded("scorebord"), "did you mean 'scoreboard'"),
     ],

@@ -37,9 +37,6 @@ EVERY_PICTURE = {
         {"a": {0: [1.0, 2.0], 1: 3.0}}, "share masked"
     ),
     "alignment_uniformity_plane": lambda: plots.alignment_uniformity_plane({"MLM": (0.3, -1)}),
-    "plane": lambda: plots.plane(
-        {"MLM": (0.2, 0.9), "CMLM": [(0.1, 0.2), (0.3, 0.4)]}, "meaning", "grammar"
-    ),
 }
 
 
@@ -246,9 +243,6 @@ def test_the_plane_has_a_mark_a_seed_and_one_for_the_mean():
     np.testing.assert_allclose(mlm.get_offsets(), [[-1.0, 0.3]])
     np.testing.assert_allclose(seeds.get_offsets(), [[-2.0, 0.1], [-3.0, 0.3]])
     np.testing.assert_allclose(mean.get_offsets(), [[-2.5, 0.2]])
-    seeds, mean = plots.plane({"CMLM": [[0.1, -2.0], [0.3, -3.0]]}, "x", "y").axes[0].collections
-    np.testing.assert_allclose(seeds.get_offsets(), [[0.1, -2.0], [0.3, -3.0]])  # x first
-    np.testing.assert_allclose(mean.get_offsets(), [[0.2, -2.5]])
 
 
 # --- what would lie in silence ---

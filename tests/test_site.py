@@ -179,37 +179,7 @@ def test_every_equation_names_code_tests_and_pictures_that_exist(docs, tmp_path)
             pages.equation(given[0] | change, course, ROOT, tmp_path)
 
 
-def test_a_ledger_is_shown_where_there_is_one(docs, tmp_path):
-    folder, source = tmp_path / "recorded", tmp_path / "source"
-    folder.mkdir()
-    source.mkdir()
-    (folder / "runs.csv").write_text("method,sts\nCMLM,0.5\n")
-    (folder / "runs.json").write_text('{"command": "python x.py", "settings": {"steps": 3}}')
-    text = docs["pages"].ledger(folder, source)
-    assert "`python x.py`" in text and "steps 3" in text
-    assert '<td>CMLM</td><td style="text-align:right">0.5</td>' in text
-    (folder / "ledger.csv").write_text("run,claim\n1,<b>\n")
-    (folder / "ledger.md").write_text("# What became of it\n\nTwo rows.\n\n## CMLM\n\n| claim |\n")
-    text = docs["pages"].ledger(folder, source)
-    told = "## What became of it\n\nTwo rows.\n\n### CMLM\n\n| claim |"
-    assert text.index(told) < text.index("## runs") and "&lt;b&gt;" in text
-
-
 # --- links ---
-
-
-def test_dead_links_are_found(docs, tmp_path):
-    (tmp_path / "file.csv").write_text("")
-    seen = {"a.html": {"own": ["here"]}, "b.html": {"own": []}}
-    links = [
-        "http:" + "//x/b.html",
-        "http:" + "//x/a.html#here",
-        "http:" + "//x/file.csv",
-        "http:" + "//y/z",
-    ]
-    dead = ["http:" + "//x/b.html#gone", "http:" + "//x/c.html"]
-    found = docs["check"].dead("a.html", links + dead, seen, tmp_path, "http:" + "//x/")
-    assert found == ["b.html#gone", "c.html"]
 
 
 # --- the whole site ---

@@ -13,8 +13,8 @@ plus terms that are linear in N (the positives). Here that sum is made tile by t
 * Cosines lie in [-1, 1], so exp(cos / τ) lies in [e^(-1/τ), e^(1/τ)]. Float32 holds that for τ ≥ 1/70. Below, whole
   rows are visited, each around its own maximum (`rows_log_sum_exp`).
 
-The losses (`contrast_kit.losses`) and `geometry.uniformity` are the readable definitions; they come here for
-large N. Letters: N anchors, M candidates, D width, R and C rows and columns of a tile.
+The losses and `geometry.uniformity` are the readable definitions; they come here for large N. Letters: N anchors, M
+candidates, D width, R and C rows and columns of a tile.
 """
 
 import math
@@ -50,7 +50,7 @@ def self_log_sum_exp(
         tau: the temperature, > 0, a number or a tensor (which then gets its gradient too).
         apart: distances k > 0 such that rows i and i + k do not meet: with (B,), no row of [a; b] meets its partner.
         groups: [N] integers; rows of one group do not meet (views of one text, say).
-        tile: columns of a tile, which has as many rows, or half as many on a CPU; None: what suits the device.
+        tile: columns of a tile; None: what suits the device.
 
     Returns:
         [N], in x's dtype; -inf for a row that meets no other. Its gradient can be taken once, not twice.
@@ -169,8 +169,7 @@ class Tiles:
 
     Args:
         scale: what dot products are multiplied by, 1/τ.
-        apart: entries (i, i + k) are -inf for each of these k (in `upper`, (i + k, i) as well).
-        sides: R and C.
+        apart: entries (i, i + k) are -inf for each of these k (in `upper`, (i + k, i) as well). sides: R and C.
     """
 
     def __init__(self, scale: float, apart: tuple, sides: tuple[int, int]):
@@ -179,8 +178,7 @@ class Tiles:
     def upper(self, z: Tensor, groups: Tensor | None = None) -> Visits:
         """Rows, columns and scores [R, C] of the tiles of z zᵀ on and above the diagonal; scores of a group are -inf.
 
-        The first tile of a strip of rows begins with those rows' own columns, and so holds both (i, j) and (j, i) of
-        them; see `above`.
+        The first tile of a strip of rows begins with their own columns, and holds both (i, j) and (j, i); see `above`.
         """
         for rows, columns, scores in self.all(z, z, groups, groups, upper=True):
             if rows.start == columns.start:
@@ -269,11 +267,8 @@ class _SelfSum(Function):
 def _terms(tiles, z, groups, kept):
     """The upper tiles of e^score: the one that was kept, or all of them anew."""
     if kept is not None:
-        everything = slice(0, len(z))
-        yield everything, everything, kept
-        return
-    for rows, columns, scores in tiles.upper(z, groups):
-        yield rows, columns, scores.exp2_()
+        return [(slice(0, len(z)), slice(0, len(z)), kept)]
+    return ((rows, columns, s.exp2_()) for rows, columns, s in tiles.upper(z, groups))
 
 
 class _PairSum(Function):
