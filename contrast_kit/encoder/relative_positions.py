@@ -27,7 +27,7 @@ from transformers import (
     MPNetModel,
 )
 from transformers.modeling_outputs import BaseModelOutput
-from transformers.models.mpnet.modeling_mpnet import MPNetEncoder
+from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention
 
 from contrast_kit import fast
 from contrast_kit.checks import Count, Settings
@@ -129,13 +129,43 @@ class RelativeEncoder(MPNetEncoder):
         return super().forward(hidden_states, scores, **options)
 
 
+class RelativeAttention(MPNetSelfAttention):
+    """MPNet's self-attention by torch's fused kernel.
+
+    `attention_mask` is the bias of relative positions [H, T, T] plus the padding mask, [B, H, T, T]; or, of a packed
+    batch, the bias and the layout.
+    """
+
+    def forward(
+        self,
+        hidden_states: Tensor,
+        attention_mask: Any = None,
+        position_bias: None = None,
+        output_attentions: bool = False,
+        **kwargs: Any,
+    ) -> tuple[Tensor, ...]:
+        if output_attentions:  # the fused kernel never has them
+            return super().forward(hidden_states, attention_mask, output_attentions=True)
+        split = (*hidden_states.shape[:-1], -1, self.attention_head_size)
+        q, k, v = (part(hidden_states).view(split) for part in (self.q, self.k, self.v))
+        dropout = self.dropout.p if self.training else 0.0
+        if isinstance(attention_mask, tuple):
+            scores, layout = attention_mask
+            mixed = fast.attend(q[0], k[0], v[0], layout, dropout, bias=scores)  # [R, H, D/H]
+            return (self.o(mixed.flatten(1).unsqueeze(0)),)  # [1, R, D]
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))  # [B, T, H, D/H] → [B, H, T, D/H]
+        mask = attention_mask.to(q.dtype)
+        mixed = nn.functional.scaled_dot_product_attention(q, k, v, mask, dropout)
+        return (self.o(mixed.transpose(1, 2).flatten(2)),)  # [B, H, T, D/H] → [B, T, D]
+
+
 def speed_up(model: nn.Module) -> nn.Module:
     """Let an MPNet compute its attention by the fused kernel, in place. Weights and their names stay."""
     encoder = model.base_model.encoder
     # The same modules, another forward: nothing to copy, nothing to rename.
     encoder.__class__ = RelativeEncoder
     for layer in encoder.layer:
-        layer.attention.attn.__class__ = fast.RelativeAttention
+        layer.attention.attn.__class__ = RelativeAttention
     return model
 
 

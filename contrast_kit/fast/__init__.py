@@ -65,7 +65,6 @@ _HOMES = {
     "vocabulary": ("Guesses", "WordScores", "sum_over_words"),
     "options": ("faster",),
     "packed": ("Packed", "attend", "unpack"),
-    "relative_attention": ("RelativeAttention",),
     "shapes": ("filled_up",),
     "fixed_capacity": ("quick_mask",),
     "kernels": (),
