@@ -32,15 +32,15 @@ MUTANTS = [
     (
         "tuned from the start",
         "tasks/runs.py",
-        "tune_by_grid(begin, train",
-        "tune_by_grid(start, train",
+        "_tuned(planned, begin, train",
+        "_tuned(planned, start, train",
         "tasks_protocols: post_training_ended",
     ),
     (
         "selected by test rows",
         "tasks/runs.py",
-        "tune_by_grid(begin, train, held.validation",
-        "tune_by_grid(begin, train, held.test",
+        "tune(start, train, planned.held.validation",
+        "tune(start, train, planned.held.test",
         "tasks_protocols: held_out_for_it",
     ),
     (

@@ -2,17 +2,19 @@
 
 import copy
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from contrast_kit.data import Texts
 from contrast_kit.data.rows import column_names
 from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.encoder import evaluating
-from contrast_kit.objectives import FineTune
+from contrast_kit.objectives import FineTune, Objective
 from contrast_kit.tasks.table import Task, get_task, labels_of, score
 from contrast_kit.training import Run, Training, fit
 from contrast_kit.training.settings import autocast
@@ -114,9 +116,7 @@ def fine_tune(
     texts = tokenized(train, objective.encoder, task, training.max_length)
     total = training.total_steps(math.ceil(len(texts) / batch_size))
     training = replace(training, log_every=min(evaluate_every, total))
-    best = None
-    if validation is not None:
-        best = BestWeights(task, validation, training.max_length)
+    best = None if validation is None else BestWeights(task, validation, training.max_length)
     run = fit(objective, texts, training, callback=best, progress=progress)
     tuned = FineTuned(task, objective, run, run.steps, max_length=training.max_length)
     if best is not None and best.weights is not None:  # not stopped before the first evaluation
@@ -134,11 +134,10 @@ def prepare(start: Encoder | FineTune, method: Any, task: Task, seed: int) -> Fi
     """A new objective around a copy of `start`, with the head of `start` where it has one that fits."""
     objective = method(copy.deepcopy(encoder_of(start)), classes=task.classes, seed=seed)
     if isinstance(start, FineTune):
-        before, now = start.head.state_dict(), objective.head.state_dict()
-        if {name: x.shape for name, x in before.items()} == {
-            name: x.shape for name, x in now.items()
-        }:
-            objective.head.load_state_dict(before)
+        heads = (start.head.state_dict(), objective.head.state_dict())
+        before, now = ({name: x.shape for name, x in head.items()} for head in heads)
+        if before == now:
+            objective.head.load_state_dict(heads[0])
     return objective
 
 
@@ -148,7 +147,7 @@ class BestWeights:
     def __init__(self, task: Task, rows: Any, max_length: int):
         self.task, self.rows, self.labels, self.max_length = task, rows, labels_of(rows), max_length
         self.evaluations: list[dict[str, float]] = []
-        self.weights: dict[str, torch.Tensor] | None = None
+        self.weights: dict[str, Tensor] | None = None
         self.step, self.score = 0, -math.inf
 
     def __call__(self, run: Run) -> None:
@@ -179,21 +178,25 @@ def predict(
     """
     encoder = objective.encoder
     texts = tokenized(rows, encoder, get_task(task), max_length, labels=False)
-    order = texts.lengths.argsort(
-        stable=True, descending=True
-    )  # [N], longest first: little padding
-    predictions, generator = [], torch.Generator().manual_seed(0)
-    cast = autocast(precision, encoder.device)
+    generator, cast = torch.Generator().manual_seed(0), autocast(precision, encoder.device)
+    predictions = torch.empty(len(texts), dtype=torch.float32 if objective.regression else int)
+    for rows, view in in_batches(texts, objective, batch_size):
+        with cast():
+            logits = objective.predicted_logits(view, generator).float()  # [B, C]
+        answers = logits.squeeze(1) if objective.regression else logits.argmax(1)  # [B]
+        predictions[rows] = answers.cpu()
+    return predictions.numpy()
+
+
+def in_batches(
+    texts: Texts, objective: Objective, size: int
+) -> Iterator[tuple[Tensor, dict[str, Tensor]]]:
+    """The numbers of some rows [B] and these rows as a view, in evaluation mode; the longest first: little padding."""
+    order = texts.lengths.argsort(stable=True, descending=True)  # [N]
     with evaluating(objective):
-        for rows in order.split(batch_size):
+        for rows in order.split(size):
             batch = texts.batch(rows.tolist())
-            view = {key: value.to(encoder.device) for key, value in batch.items()}
-            with cast():
-                logits = objective.predicted_logits(view, generator).float()  # [B, C]
-            answers = logits.squeeze(1) if objective.regression else logits.argmax(1)  # [B]
-            predictions.append(answers.cpu())
-    by_length = torch.cat(predictions)  # [N], longest text first
-    return by_length[order.argsort()].numpy()
+            yield rows, {key: value.to(objective.encoder.device) for key, value in batch.items()}
 
 
 def tokenized(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contrast_kit._util import choose
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.tasks.protocol import Protocol
 
@@ -129,7 +130,7 @@ class Results:
         self, baseline: str, methods: Sequence[str] | None = None
     ) -> dict[str, tuple[float, float, float]]:
         """The `differences` of one task and size as `plots.intervals` takes them: by method, for all or for these."""
-        self._check_one_kind("intervals")
+        self._check_one_kind()
         rows = self.differences(baseline)
         if methods is not None:
             self._check_methods(methods)
@@ -144,7 +145,7 @@ class Results:
         """
         import pandas as pd
 
-        self._check_one_kind("spread")
+        self._check_one_kind()
         rows = {}
         for method, runs in self.table.groupby("method", sort=False):
             by_draw = runs.groupby("draw")["test"]
@@ -168,18 +169,13 @@ class Results:
 
     def _check_methods(self, methods: Sequence[str]) -> None:
         """Raise for a method without runs: a table of nothing would look like no difference."""
-        known = self.table["method"].unique()
         for name in methods:
-            if name not in known:
-                raise ValueError(f"There are no runs of {name!r}; there are {', '.join(known)}.")
+            choose(dict.fromkeys(self.table["method"]), name, "run of")
 
-    def _check_one_kind(self, name: str) -> None:
+    def _check_one_kind(self) -> None:
         """Raise for runs of several tasks or sizes, which would be mixed."""
-        kinds = {(row["task"], row["n"]) for row, _ in self._groups()}
-        if len(kinds) > 1:
-            raise ValueError(
-                f"{name} is of one task and size, and these runs are of {len(kinds)}: choose the rows of one."
-            )
+        if len({(row["task"], row["n"]) for row, _ in self._groups()}) > 1:
+            raise ValueError("These are runs of several tasks or sizes: choose the rows of one.")
 
     def __repr__(self) -> str:
         text = f"{self.protocol.name}: {len(self.table)} runs"

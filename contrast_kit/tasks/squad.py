@@ -20,8 +20,8 @@ import torch
 from contrast_kit.data.rows import as_rows
 from contrast_kit.data.squad import Windows
 from contrast_kit.encoder import Encoder
-from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.tasks.answers import apply_threshold, best_threshold, score
+from contrast_kit.tasks.fine_tuning import in_batches
 from contrast_kit.tasks.probes import encoder_hash
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.protocols import SQUAD
@@ -45,7 +45,7 @@ class Reader:
 
     @torch.no_grad()
     def read(
-        self, rows: Any, *, n: int = 20, max_answer: int = 30, batch_size: int = 32
+        self, rows: Any, *, n: int = 20, max_answer: int = 30
     ) -> dict[str, tuple[list[Scored], float]]:
         """By `id`, the n best answers to each question, the best first, and the score of "no answer".
 
@@ -64,17 +64,13 @@ class Reader:
         windows = Windows(blank, encoder.tokenizer, length, stride=self.stride)
         texts: list[list[Scored]] = [[] for _ in blank]
         nulls = [float("inf")] * len(blank)
-        order = windows.lengths.argsort(stable=True, descending=True)  # little padding
-        with evaluating(self.objective):
-            for chosen in order.split(batch_size):
-                batch = windows.batch(chosen.tolist())
-                view = {key: value.to(encoder.device) for key, value in batch.items()}
-                each = self.objective.logits(view).cpu().numpy()  # [B, T, 2]
-                for window, logits in zip(chosen.tolist(), each, strict=True):
-                    row = int(windows.row_of[window])
-                    nulls[row] = min(nulls[row], float(logits[0].sum()))
-                    for start, end, value in spans(logits, n, max_answer):
-                        texts[row].append((windows.answer(window, start, end), value))
+        for chosen, view in in_batches(windows, self.objective, 32):
+            each = self.objective.logits(view).cpu().numpy()  # [B, T, 2]
+            for window, logits in zip(chosen.tolist(), each, strict=True):
+                row = int(windows.row_of[window])
+                nulls[row] = min(nulls[row], float(logits[0].sum()))
+                for start, end, value in spans(logits, n, max_answer):
+                    texts[row].append((windows.answer(window, start, end), value))
         best = [_ranked(candidates, n) for candidates in texts]
         return {row["id"]: found for row, *found in zip(blank, best, nulls, strict=True)}
 
