@@ -11,7 +11,7 @@ import contrast_kit as ck
 from contrast_kit import papers
 from contrast_kit._util import shipped
 from contrast_kit.commands import recipes, train
-from contrast_kit.objectives import CAPT, COCOLM, METHODS
+from contrast_kit.objectives import CAPT, METHODS
 from contrast_kit.tasks import protocols
 
 COCO_LM_6 = """
@@ -199,56 +199,6 @@ def test_the_scales_of_the_papers_train_by_print_or_say_whose_value_it_is(method
     mine = table.get("source", [None])[0] == METHODS[method].in_tables
     assert recipe.ours or mine  # another's setting is named
     assert ck.Training.of(recipe.training) and METHODS[method].Config(**recipe.config)
-
-
-def test_the_scales_of_the_papers_in_numbers():
-    """The examples that a reader would look up, spelled out."""
-    coco = recipes.recipe("coco-lm", "large")
-    assert (coco.training["steps"], coco.training["lr"], coco.config["auxiliary_layers"]) == (
-        1_950_000,
-        1e-4,
-        6,
-    )
-    assert (
-        round(coco.training["warmup"] * coco.training["steps"]) == 10_000
-        and coco.vocab_size == 64_000
-    )
-    positions = coco.encoder["relative_positions"]
-    assert (positions.buckets, positions.max_distance) == (128, 256) and coco.ours == ""
-    base = recipes.recipe("coco-lm", "base")
-    assert (base.training["steps"], base.training["clip"], base.vocab_size) == (
-        125_000,
-        2.0,
-        32_768,
-    )
-    assert COCOLM.paper("base") == COCOLM.Config(**base.config)
-    assert COCOLM.paper("large++") == COCOLM.Config(**coco.config)
-    for method in ("cmlm", "cssl"):
-        cmlm = recipes.recipe(method, "base").training
-        assert (cmlm["lr"], cmlm["batch_size"], cmlm["epochs"], cmlm["warmup"]) == (3e-5, 8, 3, 0.0)
-    capt = recipes.recipe("capt", "large")
-    assert CAPT.paper("large") == CAPT.Config(**capt.config) and capt.config["reduction"] == "sum"
-    assert (capt.training["batch_size"], capt.training["lr"], capt.training["clip"]) == (
-        8192,
-        6e-4,
-        None,
-    )
-    scl = recipes.recipe("scl", "large")
-    assert (scl.training["batch_size"], scl.training["lr"]) == (
-        16,
-        1e-5,
-    ) and "epochs (RoBERTa's)" in scl.ours
-    assert scl.training["epochs"] == 10
-    simcse = recipes.recipe("simcse", "base").training
-    assert (simcse["batch_size"], simcse["steps"], simcse["lr"]) == (2048, 125_000, 5e-4)
-    assert (
-        recipes.recipe("fine-tune", "base").training["lr"],
-        recipes.recipe("mlm", "base").ours,
-    ) == (3e-5, "")
-    assert (
-        "small" in recipes.recipe("capt", "base").ours
-        and "base" in recipes.recipe("cmlm", "large").ours
-    )
 
 
 def test_steps_on_the_command_line_replace_a_recipes_epochs():

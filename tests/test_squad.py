@@ -532,19 +532,3 @@ def test_the_questions_of_the_toyshop_are_the_same_on_every_machine(shop):
     """No file of them is shipped; recorded scores are of these rows."""
     rows = {split: toyshop.rows("squad", split, shop) for split in toyshop.splits("squad")}
     assert hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16] == ROWS[shop]
-
-
-def test_an_answer_has_a_form_that_names_what_was_asked():
-    """The longest form first, as the sentence has it; a number of pounds is not the number of goods."""
-    stock = toyshop.Stock(5, "drum", "on the top shelf", material="wooden", price=5)
-    assert maker.wordings(stock, "price") == ["five pounds each", "five pounds"]
-    assert maker.wordings(stock, "shelf") == ["on the top shelf", "the top shelf"]
-    assert maker.wordings(stock, "material") == ["wooden", "wood"]
-    told = maker.Told(
-        stock, "There are five wooden drums for five pounds each on the top shelf.", 10
-    )
-    assert list(maker.places(told, "number")) == [], "the word stands there twice"
-    inside = maker.Told(stock, "There are plywoods of wood.", 0)
-    assert list(maker.places(inside, "material")) == []
-    within = maker.Told(replace(stock, material="tin"), "There are patins on the top shelf.", 0)
-    assert list(maker.places(within, "material")) == [], "a part of a word is no answer"

@@ -443,12 +443,6 @@ def test_a_sweep_continues_and_its_values_do_not_mix(opinions, start, tmp_path, 
         tasks.sweep(Sweep(ONE, "lr", (1e-3, 1e-4)), opinions, start, lr=1e-3)
 
 
-def test_batch_sizes_change_the_updates(opinions, start):
-    sizes = Sweep(ONE, "batch_size", (5, 20))
-    table = tasks.sweep(sizes, opinions, start, ["SCL"], progress=False).table
-    assert table.set_index("batch_size")["steps"].to_dict() == {5: 16, 20: 4}
-
-
 def test_runs_that_a_table_cannot_tell_apart_are_refused(opinions, start):
     table = table_of(ONE, FT=[(0, 0.5)]).table
     named = r"method FT, task sst2, n 20, draw 0, seed 31, .* rename the method"

@@ -74,13 +74,13 @@ class Reader:
         best = [_ranked(candidates, n) for candidates in texts]
         return {row["id"]: found for row, *found in zip(blank, best, nulls, strict=True)}
 
-    def answers(self, rows: Any, **options: Any) -> dict[str, Scored]:
+    def answers(self, rows: Any) -> dict[str, Scored]:
         """For each question the best answer, and the null score: how much better "no answer" scores than that.
 
         `answers.apply_threshold` decides.
         """
         result = {}
-        for key, (best, null) in self.read(rows, **options).items():
+        for key, (best, null) in self.read(rows).items():
             text, value = best[0] if best else ("", -float("inf"))
             result[key] = (text, null - value)
         return result
