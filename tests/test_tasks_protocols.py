@@ -233,7 +233,7 @@ def test_paired_differences_remove_the_luck_of_the_draw():
     assert row["low"] > 0  # though the two methods' own intervals overlap widely
     summary = table.summary().set_index("method")
     assert summary.loc["SCL", "low"] < summary.loc["FT", "high"]
-    with pytest.raises(ValueError, match="no runs of 'CE'"):
+    with pytest.raises(ValueError, match="no run of 'CE'"):
         table.differences("CE")
     several = table.table.assign(split=[f"rows of draw {draw}" for draw in table.table["draw"]])
     assert Results(several, protocol).differences("FT").equals(table.differences("FT"))

@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,6 +33,8 @@ class FineTuned:
     best_step: int
     validation: list[dict[str, float]] = field(default_factory=list)
     max_length: int = 128
+    ask: Callable | None = None
+    """What makes prompts of rows, for a model that answers in words; labels are not read."""
 
     @property
     def encoder(self) -> Encoder:
@@ -53,6 +55,8 @@ class FineTuned:
     def predict(self, rows: Any) -> np.ndarray:
         """The predicted class, or score, of each row, [N]."""
         how = dict(max_length=self.max_length, precision=self.run.training.precision)
+        if self.ask is not None:
+            rows = self.ask(rows)
         return predict(self.objective, rows, task=self.task, **how)
 
     def evaluate(self, rows: Any) -> dict[str, float]:

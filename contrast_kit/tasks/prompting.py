@@ -6,7 +6,6 @@ from functools import partial
 from string import Formatter
 from typing import Any
 
-import numpy as np
 import torch
 
 from contrast_kit.data.rows import as_rows, column
@@ -129,7 +128,7 @@ def fine_tune(
     template: Template,
     task: Task | str,
     **settings: Any,
-) -> "Prompted":
+) -> fine_tuning.FineTuned:
     """Prompt-based fine-tuning of a copy of `start` on a few rows; arguments otherwise as `tasks.fine_tune`, except
     that `max_length` is always the template's.
 
@@ -161,16 +160,5 @@ def fine_tune(
         method=partial(Prompt, **options),
         **settings | {"max_length": length},
     )
-    return Prompted(**vars(tuned), template=template)
-
-
-@dataclass
-class Prompted(fine_tuning.FineTuned):
-    """A `FineTuned` that asks about rows in the words of its template."""
-
-    template: Template | None = None
-
-    def predict(self, rows: Any) -> np.ndarray:
-        """Classes of rows, [N]; with demonstrations, by the mean of the logits over draws of them."""
-        asked = prompts(rows, self.template.text, self.encoder.tokenizer, labels=False)
-        return super().predict(asked)
+    tuned.ask = partial(ask, labels=False)
+    return tuned

@@ -118,7 +118,7 @@ def score(task: Task | str, predicted: Any, labels: Any) -> dict[str, float]:
     return {name: METRICS[name](predicted, labels) for name in task.metrics}
 
 
-@dataclass(frozen=True)
+@dataclass
 class TaskData:
     """A task and its splits, and their name in a table of results: "toyshop/sst2".
 
@@ -138,10 +138,10 @@ class TaskData:
     name: str = ""
 
     def __post_init__(self):
-        object.__setattr__(self, "task", get_task(self.task))
-        object.__setattr__(self, "name", self.name or self.task.name)
+        self.task = get_task(self.task)
+        self.name = self.name or self.task.name
         if not self.task.regression:
-            object.__setattr__(self, "splits", labels.in_order(self.splits, self.task.label_names))
+            self.splits = labels.in_order(self.splits, self.task.label_names)
 
     @property
     def train(self) -> Any:
