@@ -57,11 +57,20 @@ class FineTuned:
         how = dict(max_length=self.max_length, precision=self.run.training.precision)
         if self.ask is not None:
             rows = self.ask(rows)
-        return predict(self.objective, rows, task=self.task, **how)
+        return predict(
+            self.objective,
+            rows,
+            task=self.task,
+            **how,
+        )
 
     def evaluate(self, rows: Any) -> dict[str, float]:
         """The task's metrics on rows."""
-        return score(self.task, self.predict(rows), labels_of(rows))
+        return score(
+            self.task,
+            self.predict(rows),
+            labels_of(rows),
+        )
 
 
 def fine_tune(
@@ -120,7 +129,9 @@ def fine_tune(
     texts = tokenized(train, objective.encoder, task, training.max_length)
     total = training.total_steps(math.ceil(len(texts) / batch_size))
     training = replace(training, log_every=min(evaluate_every, total))
-    best = None if validation is None else BestWeights(task, validation, training.max_length)
+    best = None
+    if validation is not None:
+        best = BestWeights(task, validation, training.max_length)
     run = fit(objective, texts, training, callback=best, progress=progress)
     tuned = FineTuned(task, objective, run, run.steps, max_length=training.max_length)
     if best is not None and best.weights is not None:  # not stopped before the first evaluation
@@ -134,9 +145,18 @@ def encoder_of(start: Encoder | FineTune) -> Encoder:
     return start.encoder if isinstance(start, FineTune) else start
 
 
-def prepare(start: Encoder | FineTune, method: Any, task: Task, seed: int) -> FineTune:
+def prepare(
+    start: Encoder | FineTune,
+    method: Any,
+    task: Task,
+    seed: int,
+) -> FineTune:
     """A new objective around a copy of `start`, with the head of `start` where it has one that fits."""
-    objective = method(copy.deepcopy(encoder_of(start)), classes=task.classes, seed=seed)
+    objective = method(
+        copy.deepcopy(encoder_of(start)),
+        classes=task.classes,
+        seed=seed,
+    )
     if isinstance(start, FineTune):
         heads = (start.head.state_dict(), objective.head.state_dict())
         before, now = ({name: x.shape for name, x in head.items()} for head in heads)
@@ -148,16 +168,30 @@ def prepare(start: Encoder | FineTune, method: Any, task: Task, seed: int) -> Fi
 class BestWeights:
     """A callback of `fit`: evaluates on the validation rows, and keeps the weights of the best evaluation."""
 
-    def __init__(self, task: Task, rows: Any, max_length: int):
+    def __init__(
+        self,
+        task: Task,
+        rows: Any,
+        max_length: int,
+    ):
         self.task, self.rows, self.labels, self.max_length = task, rows, labels_of(rows), max_length
         self.evaluations: list[dict[str, float]] = []
         self.weights: dict[str, Tensor] | None = None
         self.step, self.score = 0, -math.inf
 
     def __call__(self, run: Run) -> None:
-        self.rows = tokenized(self.rows, run.encoder, self.task, self.max_length)
+        self.rows = tokenized(
+            self.rows,
+            run.encoder,
+            self.task,
+            self.max_length,
+        )
         how = dict(task=self.task, precision=run.training.precision)
-        metrics = score(self.task, predict(run.objective, self.rows, **how), self.labels)
+        metrics = score(
+            self.task,
+            predict(run.objective, self.rows, **how),
+            self.labels,
+        )
         self.evaluations.append({"step": run.steps, **metrics})
         value = metrics[self.task.metrics[0]]
         if value > self.score:
@@ -181,7 +215,13 @@ def predict(
     The rows' labels are not read. `rows` may be `Texts`. `FineTuned` predicts in the precision that it was trained in.
     """
     encoder = objective.encoder
-    texts = tokenized(rows, encoder, get_task(task), max_length, labels=False)
+    texts = tokenized(
+        rows,
+        encoder,
+        get_task(task),
+        max_length,
+        labels=False,
+    )
     generator, cast = torch.Generator().manual_seed(0), autocast(precision, encoder.device)
     predictions = torch.empty(len(texts), dtype=torch.float32 if objective.regression else int)
     for rows, view in in_batches(texts, objective, batch_size):
@@ -211,4 +251,10 @@ def tokenized(
         return rows
     columns = task.columns_in(column_names(rows))
     label = "label" if labels else "no label"  # a column that is not there is not read
-    return Texts(rows, encoder.tokenizer, columns, min(max_length, encoder.max_length), label=label)
+    return Texts(
+        rows,
+        encoder.tokenizer,
+        columns,
+        min(max_length, encoder.max_length),
+        label=label,
+    )

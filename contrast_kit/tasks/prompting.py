@@ -60,7 +60,11 @@ class _Text(str):
         return str(forms[how]) if how in forms else super().__format__(how)
 
 
-def _filled(rows: Any, template: str, words: Sequence[str]) -> list[str]:
+def _filled(
+    rows: Any,
+    template: str,
+    words: Sequence[str],
+) -> list[str]:
     """The template filled with each row, and with a word of its own in the place of `{mask}`."""
     names = {name for _, name, _, _ in Formatter().parse(template) if name} - {"mask"}
     table = {name: column(rows, name) for name in names}
@@ -96,7 +100,11 @@ def prompts(
     """
     if template.count(" {mask}") != 1 or template.count("{mask}") != 1:
         raise ValueError("A template has {mask} once, after a space: '{sentence} It was {mask}.'")
-    texts = _filled(rows, template, [tokenizer.mask_token] * len(as_rows(rows)))
+    texts = _filled(
+        rows,
+        template,
+        [tokenizer.mask_token] * len(as_rows(rows)),
+    )
     if not labels:
         return [{"text": text} for text in texts]
     return [dict(text=t, label=y) for t, y in zip(texts, column(rows, "label"), strict=True)]
@@ -108,7 +116,14 @@ def demonstrations(
     """Rows as solved examples for `Prompt`, which draws one of each class afresh at every use."""
     labels = labels_of(rows).tolist()
     questions = tokenizer([row["text"] for row in prompts(rows, template, tokenizer)])["input_ids"]
-    texts = [" " + text for text in _filled(rows, template, [words[label] for label in labels])]
+    texts = [
+        " " + text
+        for text in _filled(
+            rows,
+            template,
+            [words[label] for label in labels],
+        )
+    ]
     answers = tokenizer(texts, add_special_tokens=False)["input_ids"]
     solved: list[list[torch.Tensor]] = [[] for _ in words]
     asked: list[list[tuple[int, ...]]] = [[] for _ in words]
@@ -146,11 +161,20 @@ def fine_tune(
         5
     """
     encoder = fine_tuning.encoder_of(start)
-    ask = partial(prompts, template=template.text, tokenizer=encoder.tokenizer)
+    ask = partial(
+        prompts,
+        template=template.text,
+        tokenizer=encoder.tokenizer,
+    )
     length = min(template.max_length, encoder.max_length)
     options = dict(words=template.words, samples=template.samples, max_length=length)
     if template.demonstrations:
-        solved = demonstrations(train, template.text, encoder.tokenizer, template.words)
+        solved = demonstrations(
+            train,
+            template.text,
+            encoder.tokenizer,
+            template.words,
+        )
         options["demonstrations"] = solved
     tuned = fine_tuning.fine_tune(
         encoder,

@@ -61,7 +61,12 @@ class Reader:
         blank = [dict(row) | {"answers": {"text": [], "answer_start": []}} for row in as_rows(rows)]
         encoder = self.objective.encoder
         length = min(self.max_length, encoder.max_length)
-        windows = Windows(blank, encoder.tokenizer, length, stride=self.stride)
+        windows = Windows(
+            blank,
+            encoder.tokenizer,
+            length,
+            stride=self.stride,
+        )
         texts: list[list[Scored]] = [[] for _ in blank]
         nulls = [float("inf")] * len(blank)
         for chosen, view in in_batches(windows, self.objective, 32):
@@ -85,16 +90,28 @@ class Reader:
             result[key] = (text, null - value)
         return result
 
-    def choose_threshold(self, rows: Any, metric: str = "f1") -> float:
+    def choose_threshold(
+        self,
+        rows: Any,
+        metric: str = "f1",
+    ) -> float:
         """The threshold of "no answer" that is best on these rows; test on others."""
         return best_threshold(self.answers(rows), rows, metric)
 
-    def evaluate(self, rows: Any, threshold: float = 0.0) -> dict[str, float]:
+    def evaluate(
+        self,
+        rows: Any,
+        threshold: float = 0.0,
+    ) -> dict[str, float]:
         """EM and F1, as `answers.score`. The threshold 0 trusts the scores as they are."""
         return score(apply_threshold(self.answers(rows), threshold), rows)
 
 
-def spans(logits: np.ndarray, n: int, max_answer: int) -> list[tuple[int, int, float]]:
+def spans(
+    logits: np.ndarray,
+    n: int,
+    max_answer: int,
+) -> list[tuple[int, int, float]]:
     """The n best (start, end, score) of a window's logits [T, 2], [CLS] left out, the best first.
 
     >>> spans(np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 3.0]]), n=2, max_answer=2)
@@ -107,7 +124,14 @@ def spans(logits: np.ndarray, n: int, max_answer: int) -> list[tuple[int, int, f
     i, j = i[legal], j[legal]
     values = logits[i, 0] + logits[j, 1]
     order = np.argsort(-values, kind="stable")[:n]
-    return [(int(i[k]), int(j[k]), float(values[k])) for k in order]
+    return [
+        (
+            int(i[k]),
+            int(j[k]),
+            float(values[k]),
+        )
+        for k in order
+    ]
 
 
 def _ranked(candidates: list[Scored], n: int) -> list[Scored]:
@@ -150,7 +174,11 @@ def fine_tune(
         >>> sorted(reader.evaluate(rows))[:3]
         ['HasAns_exact', 'HasAns_f1', 'HasAns_total']
     """
-    objective = Span(copy.deepcopy(start), seed=seed, dropout=dropout)
+    objective = Span(
+        copy.deepcopy(start),
+        seed=seed,
+        dropout=dropout,
+    )
     length = min(max_length, start.max_length)
     windows = Windows(train, start.tokenizer, length, stride=stride)
     if settings.get("steps") is None and settings.get("epochs") is None:
@@ -210,12 +238,22 @@ def run(
     train, validation = data["train"], data["validation"]
     options = protocol.training(None) | settings
     options.pop("evaluate_every")
-    facts = {"split": split_hash(train, validation), "start": encoder_hash(start), "post": ""}
+    facts = {
+        "split": split_hash(train, validation),
+        "start": encoder_hash(start),
+        "post": "",
+    }
     decisive = repr([sorted(options.items()), facts])
     facts["setting"] = hashlib.sha256(decisive.encode()).hexdigest()[:12]
 
     def make(key: tuple) -> dict[str, Any]:
-        reader = fine_tune(start, train, seed=key[-1], progress=progress, **options)
+        reader = fine_tune(
+            start,
+            train,
+            seed=key[-1],
+            progress=progress,
+            **options,
+        )
         if reader.run.interrupted:
             raise KeyboardInterrupt
         scores = evaluate_across(reader.answers(validation), validation)
@@ -223,6 +261,15 @@ def run(
         row |= {"test": scores.pop("f1")} | {f"test_{name}": x for name, x in scores.items()}
         return row | facts | {"steps": reader.run.steps}
 
-    plan = {("Span", "SQuAD", len(train), 0, seed): facts["setting"] for seed in protocol.seeds}
+    plan = {
+        (
+            "Span",
+            "SQuAD",
+            len(train),
+            0,
+            seed,
+        ): facts["setting"]
+        for seed in protocol.seeds
+    }
     table, complete = collect(plan, make, folder)
     return Results(table, protocol, complete)
