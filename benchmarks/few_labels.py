@@ -154,7 +154,7 @@ def words(args, task: str, data: TaskData, come_from: str, encoder, rates: list[
     plan, found = protocol(args, (n,)), {"as it was": encoder}
     for rate in rates:
         if (pipeline := METHODS[rate["method"]]).post and not pipeline.paraphraser:  # CSSL trains no words
-            rows, _ = rows_of(next(plan_runs(plan, [data], {rate["method"]: pipeline})), plan)
+            rows, _ = rows_of(next(plan_runs(plan, [data], {rate["method"]: pipeline})))
             how = replace(plan, post_lr=rate["post_lr"]).post_training(n) | precision(encoder)
             found[rate["method"]] = post_train(encoder, pipeline, rows, task=data.task, seed=0, **how)
     first = data.task.columns_in(column_names(data.train))[0]

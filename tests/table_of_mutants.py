@@ -32,16 +32,16 @@ MUTANTS = [
     (
         "tuned from the start",
         "tasks/runs.py",
-        "tune_by_grid(begin, train",
-        "tune_by_grid(start, train",
+        "_tuned(planned, begin, train",
+        "_tuned(planned, start, train",
         "tasks_protocols: post_training_ended",
     ),
     (
         "selected by test rows",
         "tasks/runs.py",
-        "tune_by_grid(begin, train, held.validation",
-        "tune_by_grid(begin, train, held.test",
-        "tasks_protocols: held_out_for_it",
+        "tune(start, train, planned.held.validation",
+        "tune(start, train, planned.held.test",
+        "tasks_protocols: post_training_ended",
     ),
     (
         "noise alike in all draws",
@@ -76,7 +76,7 @@ MUTANTS = [
         "tasks/runs.py",
         "[protocol.split_seed, 2]",
         "[0, 2]",
-        "tasks_protocols: a_part_of",
+        "tasks_protocols: by_class_and",
     ),
     (
         "held out without strata",
@@ -244,7 +244,7 @@ MUTANTS = [
         "tasks/vision.py",
         "values[names == name].mean()",
         "np.median(values[names == name])",
-        "tasks_vision: a_type_has",
+        "tasks_vision: soft_accuracy_is_neither",
     ),
     (
         "differences by run",

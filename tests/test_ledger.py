@@ -177,13 +177,3 @@ def test_the_page_says_what_luck_alone_would_bring(script, ledger):
     )
     of_text = ledger[ledger["p"].isna()]["verdict"].value_counts()
     assert f"{of_text['held']} of the" in said and f"{of_text['not held']} of the" in said
-
-
-def test_two_who_guess_decide_nothing_but_one_who_has_learned_may(ledger):
-    """NLVR2's accuracy is the claim's outcome: CAPT guessing beside an LXMERT that does not is an answer."""
-    pairs = ledger[ledger["claim"] == "beats LXMERT on NLVR2 at the end"].set_index("tested")
-    assert pairs["verdict"].tolist() == ["unclear", "not held"] and pairs["set_aside"].tolist() == [
-        True,
-        False,
-    ]
-    assert "both still guess" in pairs.index[0] and pairs.index[1].endswith("1/1 of fine-tuning")

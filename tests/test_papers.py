@@ -7,13 +7,8 @@ import contrast_kit as ck
 from contrast_kit import papers, tasks
 
 EIGHT = {
-    "QQP": "qqp",
-    "QNLI": "qnli",
-    "SST-2": "sst2",
-    "CoLA": "cola",
-    "RTE": "rte",
-    "MRPC": "mrpc",
-    "STS-B": "stsb",
+    name: name.replace("-", "").lower()
+    for name in ["QQP", "QNLI", "SST-2", "CoLA", "RTE", "MRPC", "STS-B"]
 }
 
 

@@ -25,64 +25,37 @@ def graded(texts, scores):
 
 
 def test_the_three_aggregations_by_hand(encoder, texts):
-    subsets = {
-        "a": graded(texts[:9], [1, 5, 2, 4, 3, 0, 2, 1]),
-        "b": graded(texts[20:24], [3, 0, 2]),
-    }
-    cosines = {
-        name: ck.geometry.pair_cosines(
-            encoder.encode([r[0] for r in rows]), encoder.encode([r[1] for r in rows])
-        )
-        for name, rows in subsets.items()
-    }
-    each = {
-        n: ck.tasks.spearman(cosines[n].numpy(), [r[2] for r in rows])
-        for n, rows in subsets.items()
-    }
-    together = ck.tasks.spearman(
-        torch.cat(list(cosines.values())).numpy(), [r[2] for s in subsets.values() for r in s]
-    )
-    wanted = {
-        "all": together,
-        "mean": (each["a"] + each["b"]) / 2,
-        "weighted": (8 * each["a"] + 3 * each["b"]) / 11,
-    }
+    subsets = {"a": graded(texts[:9], [1, 5, 2, 4, 3, 0, 2, 1])}
+    subsets["b"] = graded(texts[20:24], [3, 0, 2])
+    cosines, scores = {}, {}
+    for name, rows in subsets.items():
+        first, second, scores[name] = zip(*rows, strict=True)
+        vectors = (encoder.encode(list(side)) for side in (first, second))
+        cosines[name] = ck.geometry.pair_cosines(*vectors).tolist()
+    a, b = (ck.tasks.spearman(cosines[name], scores[name]) for name in "ab")
+    together = ck.tasks.spearman(cosines["a"] + cosines["b"], scores["a"] + scores["b"])
+    wanted = {"all": together, "mean": (a + b) / 2, "weighted": (8 * a + 3 * b) / 11}
     for aggregation, value in wanted.items():
         table = ck.tasks.standard.sts(encoder, {"STS12": subsets}, aggregation=aggregation)
         assert table.loc["encoder", "STS12"] == pytest.approx(100 * value)
         assert table.index.name == f"Spearman × 100, {aggregation}"
-    assert (
-        len({round(value, 6) for value in wanted.values()}) == 3
-    )  # a table without its name says nothing
+    assert len({round(value, 6) for value in wanted.values()}) == 3
 
 
 def test_the_table_has_two_rows_that_have_learnt_nothing(encoder, texts):
-    tasks = {"one": {"": graded(texts[:9], range(8))}, "two": {"": graded(texts[9:20], range(10))}}
+    rows, few = graded(texts[:9], range(8)), texts[:3]
+    tasks = {"one": rows, "two": {"": graded(texts[9:20], range(10))}}
     table = ck.tasks.standard.sts(encoder, tasks)
-    assert list(table.index) == ["encoder", "random weights", "TF-IDF"] and list(table) == [
-        "one",
-        "two",
-        "mean",
-    ]
+    assert list(table.index) == ["encoder", "random weights", "TF-IDF"]
+    assert list(table) == ["one", "two", "mean"]
     assert table["mean"].tolist() == pytest.approx(table[["one", "two"]].mean(axis=1).tolist())
     twin = random_twin(encoder, seed=1)
-    assert (
-        not torch.equal(twin.encode(texts[:3]), encoder.encode(texts[:3]))
-        and twin.pooling == encoder.pooling
-    )
-    assert torch.equal(twin.encode(texts[:3]), random_twin(encoder, seed=1).encode(texts[:3]))
-
-
-def test_sts_takes_rows_of_one_s_own_and_models_of_others(encoder, texts):
-    rows = graded(texts[:9], range(8))
-    whole = ck.tasks.standard.sts(encoder, {"one": {"": rows}})
-    frame = pandas.DataFrame(rows, columns=["sentence1", "sentence2", "label"])
-    assert ck.tasks.standard.sts(encoder, {"one": rows}).equals(whole)
-    assert ck.tasks.standard.sts(encoder, {"one": frame.values.tolist()}).equals(whole)
-    other = SimpleNamespace(
-        encode=lambda texts: encoder.encode(texts).numpy()
-    )  # as a SentenceTransformer
-    assert ck.tasks.standard.sts(other, {"one": rows}).equals(whole.loc[["encoder", "TF-IDF"]])
+    assert not torch.equal(twin.encode(few), encoder.encode(few))
+    assert twin.pooling == encoder.pooling
+    assert torch.equal(twin.encode(few), random_twin(encoder, seed=1).encode(few))
+    other = SimpleNamespace(encode=lambda texts: encoder.encode(texts).numpy())
+    theirs = ck.tasks.standard.sts(other, {"one": rows})  # as a SentenceTransformer
+    assert theirs["one"].equals(table.loc[["encoder", "TF-IDF"], "one"])
 
 
 def test_tf_idf_by_hand():
@@ -240,39 +213,34 @@ def test_within_words_the_rest_of_a_word_is_masked_too(of_pieces):
     assert found[0] == plain[0] and abs(found[1] - plain[1]) > 0.1
 
 
+def passes(encoder, monkeypatch):
+    """A list that grows by the ids of each text that goes through the encoder."""
+    seen, plain = [], type(encoder).forward
+
+    def forward(self, view):
+        seen.extend(view["input_ids"].tolist())
+        return plain(self, view)
+
+    monkeypatch.setattr(type(encoder), "forward", forward)
+    return seen
+
+
 def test_words_of_the_other_side_of_a_pair_stay_visible(of_pieces, monkeypatch):
     """The first words of both sides have the number 0."""
-    seen, plain = [], type(of_pieces).forward
-    monkeypatch.setattr(
-        type(of_pieces),
-        "forward",
-        lambda self, view: seen.extend(view["input_ids"].tolist()) or plain(self, view),
-    )
+    seen = passes(of_pieces, monkeypatch)
     ck.tasks.standard.pseudo_log_likelihoods(of_pieces, [("kite", "red")], metric="within_word_l2r")
     assert [row.count(of_pieces.tokenizer.mask_token_id) for row in seen] == [1, 1]
 
 
 def test_copies_that_two_texts_share_are_computed_once(encoder, monkeypatch):
-    seen, plain = [], type(encoder).forward
-    monkeypatch.setattr(
-        type(encoder),
-        "forward",
-        lambda self, view: seen.extend(view["input_ids"].tolist()) or plain(self, view),
-    )
+    seen = passes(encoder, monkeypatch)
     pair = ["the red kite", "the red drum"]
     ids = [encoder.tokenizer(text)["input_ids"] for text in pair]
-    ck.tasks.standard.pseudo_log_likelihoods(encoder, [pair[0], *pair, pair[1]])
-    assert (
-        len(seen)
-        == len({tuple(row) for row in seen})
-        <= sum(len(row) - 2 for row in ids) - (len(ids[0]) == len(ids[1]))
-    )
-
-
-def test_dropout_is_off_and_the_mode_restored(tokenizer, texts):
-    encoder = make_encoder(tokenizer, dropout=0.5).train()
-    first, second = (ck.tasks.standard.pseudo_log_likelihoods(encoder, texts[:2]) for _ in range(2))
-    assert torch.equal(first, second) and encoder.training
+    scores = ck.tasks.standard.pseudo_log_likelihoods(encoder.train(), [pair[0], *pair, pair[1]])
+    assert len(seen) == len({tuple(row) for row in seen})
+    shared = len(ids[0]) == len(ids[1])
+    assert len(seen) <= sum(len(row) - 2 for row in ids) - shared
+    assert scores[0] == scores[1] and scores[2] == scores[3] and encoder.training
 
 
 def write_blimp(folder, pairs, field="syntax"):
@@ -283,32 +251,20 @@ def write_blimp(folder, pairs, field="syntax"):
 
 
 def test_blimp_counts_pairs_in_the_right_order(encoder, texts, tmp_path):
-    scores = ck.tasks.standard.pseudo_log_likelihoods(encoder, texts[:8]).tolist()
-    by_score = [text for _, text in sorted(zip(scores, texts[:8], strict=True), reverse=True)]
-    right, wrong = (
-        list(zip(by_score, by_score[1:], strict=False)),
-        list(zip(by_score[1:], by_score, strict=False)),
-    )
+    scores = ck.tasks.standard.pseudo_log_likelihoods(encoder, texts[:8])
+    best = [texts[row] for row in scores.argsort(descending=True)]
+    right, wrong = list(zip(best, best[1:], strict=False)), list(zip(best[1:], best, strict=False))
     write_blimp(tmp_path, right[:3] + wrong[:1])
-    write_blimp(
-        tmp_path, [*wrong[:1], (by_score[0], by_score[0])], "semantics"
-    )  # a tie counts half
+    write_blimp(tmp_path, [*wrong[:1], (best[0], best[0])], "semantics")  # a tie counts half
     table = ck.tasks.standard.blimp(encoder, tmp_path, progress=False)
     assert table["accuracy"].to_dict() == {"semantics_toy": 0.25, "syntax_toy": 0.75, "all": 0.5}
-    assert table["pairs"].tolist() == [2, 4, 6] and table["field"].tolist() == [
-        "semantics",
-        "syntax",
-        "",
-    ]
+    assert table["pairs"].tolist() == [2, 4, 6]
+    assert table["field"].tolist() == ["semantics", "syntax", ""]
     limited = ck.tasks.standard.blimp(encoder, tmp_path, limit=3, progress=False)
     assert limited.loc["syntax_toy", ["accuracy", "pairs"]].tolist() == [1.0, 3]
-
-
-def test_blimp_asks_any_function_that_scores_texts(tmp_path):
-    write_blimp(tmp_path, [("a good toy", "a toy"), ("a toy", "a good toy"), ("a toy", "a kit")])
-    lengths = lambda texts: torch.tensor([float(len(text)) for text in texts])  # noqa: E731
-    table = ck.tasks.standard.blimp(lengths, tmp_path, progress=False)
-    assert table.loc["all", "accuracy"] == 0.5  # one right, one wrong, one tie
+    asked = ck.tasks.standard.pseudo_log_likelihoods  # any function that scores texts
+    again = ck.tasks.standard.blimp(lambda texts: asked(encoder, texts), tmp_path, progress=False)
+    assert again.equals(table)
 
 
 @pytest.mark.real_data
@@ -355,25 +311,19 @@ def real_layout(folder):
     return folder
 
 
-def test_the_command_measures_a_folder_and_writes_a_table_and_a_card(
-    saved, tmp_path, capsys, monkeypatch
-):
+def test_the_command_measures_a_folder_and_writes_a_table_and_a_card(saved, tmp_path, capsys):
     source = real_layout(tmp_path / "real")
     assert main(["evaluate", str(saved), "--data", str(source), "--limit", "30", "--quiet"]) == 0
-    told = capsys.readouterr().out
     table = pandas.read_csv(saved / "evaluation.csv")
     assert list(dict.fromkeys(table["part"])) == ["glue", "sts", "blimp", "geometry"]
-    assert table["measurement"].tolist()[:2] == ["sst2 probe, accuracy", "stsb probe, spearman"]
-    assert {"STS12, Spearman", "STS-B, Spearman", "SICK-R, Spearman", "mean, Spearman"} <= set(
-        table["measurement"]
-    )
-    assert table["value"].notna().all() and "uniformity" in told
+    names = table["measurement"].tolist()
+    assert names[:2] == ["sst2 probe, accuracy", "stsb probe, spearman"]
+    for name in ("STS12", "STS-B", "SICK-R", "mean"):
+        assert f"{name}, Spearman" in names
+    assert table["value"].notna().all() and "uniformity" in capsys.readouterr().out
     card = (saved / "evaluation.md").read_text()
-    assert (
-        card.startswith("## Evaluation")
-        and "| BLiMP all | 1 pairs |" in card
-        and "| 50.00 | chance |" in card
-    )
+    assert card.startswith("## Evaluation")
+    assert "| BLiMP all | 1 pairs |" in card and "| 50.00 | chance |" in card
     assert ck.Encoder.from_pretrained(saved).width == 32  # the folder still opens
 
 
@@ -460,9 +410,8 @@ def test_a_folder_without_a_trained_head_gets_no_blimp(saved, tmp_path):
 def test_the_command_hands_on_what_it_was_given(saved, tmp_path, monkeypatch, capsys):
     given = []
     report = SimpleNamespace(write=lambda out: given.append(out) or (out, out))
-    monkeypatch.setattr(
-        ck.tasks.standard, "evaluate", lambda *args, **how: given.append((args, how)) or report
-    )
+    evaluate = lambda *args, **how: given.append((args, how)) or report  # noqa: E731
+    monkeypatch.setattr(ck.tasks.standard, "evaluate", evaluate)
     monkeypatch.setenv("CONTRAST_KIT_REAL_DATA", "theirs")
     more = [
         "--data",
@@ -476,8 +425,9 @@ def test_the_command_hands_on_what_it_was_given(saved, tmp_path, monkeypatch, ca
         "--only",
         "sts",
         "--quiet",
+        "--out",
     ]
-    assert main(["evaluate", str(saved), *more, "--out", str(tmp_path / "out")]) == 0
+    assert main(["evaluate", str(saved), *more, str(tmp_path / "out")]) == 0
     (args, how), out = given
     assert args == (str(saved), "mine") and out == tmp_path / "out"
     assert how == dict(parts=["sts"], limit=None, pairs=7, pooling="first", progress=False)

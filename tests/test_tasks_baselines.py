@@ -45,42 +45,25 @@ def test_a_baseline_predicts_what_it_is_given():
 
 def test_the_recorded_draws_can_be_drawn_again():
     """So that a notebook can count words on the rows of runs that were made elsewhere."""
-    lines = toyshop.labelled_corpus(26_500)[20_000:]
-    kinds = ("opinion", "shelf", "visit", "visit and opinion")
-    rows = [
-        {"text": line["text"], "label": kinds.index(toyshop.kind_of(line["text"]))}
-        for line in lines
-    ]
+    kinds, rows = ("opinion", "shelf", "visit", "visit and opinion"), []
+    for text in toyshop.corpus(26_500)[20_000:]:
+        rows.append({"text": text, "label": kinds.index(toyshop.kind_of(text))})
     parts = {"train": rows[:5_000], "validation": rows[5_000:5_500], "test": rows[5_500:]}
-    shop = tasks.TaskData(
-        tasks.Task("kind", ("text",), kinds, ("accuracy",)), parts, "toyshop/kind"
-    )
-    recorded = ck.data.recorded("few_shot_20")
-    plan = replace(
-        protocols.CMLM, sizes=(20,), seeds=(31,), validation=150, most_test={"kind": 500}
-    )
-    counted = tasks.baseline(plan, shop).table
-    assert (
-        counted["split"].tolist()
-        == recorded.query("method == 'FT' and seed == 31")["split"].tolist()
-    )
+    task = tasks.Task("kind", ("text",), kinds, ("accuracy",))
+    plan = replace(protocols.CMLM, sizes=(20,), seeds=(31,), validation=150)
+    plan = replace(plan, most_test={"kind": 500})
+    counted = tasks.baseline(plan, tasks.TaskData(task, parts, "toyshop/kind")).table
+    recorded = ck.data.recorded("few_shot_20").query("method == 'FT' and seed == 31")
+    assert counted["split"].tolist() == recorded["split"].tolist()
 
 
 def results(scores):
     """scores: method -> [draws, seeds]."""
-    rows = [
-        {
-            "method": m,
-            "task": "t",
-            "n": 20,
-            "draw": d,
-            "seed": s,
-            "metric": "accuracy",
-            "test": value,
-        }
-        for m, of in scores.items()
-        for (d, s), value in np.ndenumerate(np.asarray(of))
-    ]
+    rows = []
+    for method, of in scores.items():
+        for (draw, seed), value in np.ndenumerate(np.asarray(of)):
+            key = dict(method=method, task="t", n=20, draw=draw, seed=seed)
+            rows.append(key | dict(metric="accuracy", test=value))
     return Results(pd.DataFrame(rows), SMALL)
 
 
@@ -106,15 +89,12 @@ def test_spread_takes_the_luck_of_seeds_out_of_the_draws():
 
 def test_cells_hold_the_printed_numbers():
     tall, printed = ck.papers.cells("cmlm", 1), ck.papers.table("cmlm", 1)
-    tasks_of = [
-        name for name in printed if name not in ("n", "method") and not name.endswith(" sd")
-    ]
-    assert len(tall) == len(printed) * len(tasks_of) and set(tall["column"]) == set(tasks_of)
+    keyed = printed.set_index(["n", "method"])
+    columns = [name for name in keyed if not name.endswith(" sd")]
+    assert len(tall) == len(printed) * len(columns) and set(tall["column"]) == set(columns)
     for row in tall.sample(20, random_state=0).itertuples():
-        line = printed.query("n == @row.n and method == @row.method").iloc[0]
-        assert np.array_equal(
-            [row.score, row.sd], [line[row.column], line[f"{row.column} sd"]], equal_nan=True
-        )
+        line = keyed.loc[(row.n, row.method), [row.column, f"{row.column} sd"]]
+        assert np.array_equal([row.score, row.sd], line, equal_nan=True)
 
 
 @pytest.mark.parametrize(
@@ -122,12 +102,3 @@ def test_cells_hold_the_printed_numbers():
 )
 def test_every_printed_table_has_cells(paper, number):
     assert list(ck.papers.cells(paper, number))[-3:] == ["column", "score", "sd"]
-
-
-def test_a_baseline_takes_the_noisy_copies_that_a_protocol_adds():
-    noisy = replace(protocols.SCL_NOISE.base, sizes=(20,), draws=1, temperature=0.5)
-    data = tasks.load("toyshop/sst2")
-    read = []
-    found = tasks.baseline(noisy, data, lambda texts, y, new: read.append(len(texts)) or y[:1].repeat(len(new)),
-                           paraphraser=ck.data.paraphrase.Toyshop())  # fmt: skip
-    assert len(found.table) == 1 and set(read) == {20 * 4}

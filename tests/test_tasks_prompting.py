@@ -103,66 +103,46 @@ def test_every_split_chooses_its_own_point_by_its_own_rows(mnli, start, tmp_path
     plan = replace(protocols.LM_BFF_MNLI, **QUICK)
     methods = {"prompt": ASKED.pipeline(), "alone": ASKED.alone().pipeline(), "FT": Pipeline()}
     seen, real = [], prompting.fine_tuning.fine_tune
-    monkeypatch.setattr(
-        prompting.fine_tuning,
-        "fine_tune",
-        lambda *a, **o: seen.append((a, o, real(*a, **o))) or seen[-1][2],
-    )
-    result = tasks.run(plan, fewer(mnli), start, methods, folder=tmp_path, progress=False)
+
+    def watched(*args, **options):
+        seen.append((options["lr"], real(*args, **options)))
+        return seen[-1][1]
+
+    monkeypatch.setattr(prompting.fine_tuning, "fine_tune", watched)
+    go = dict(folder=tmp_path, progress=False)
+    result = tasks.run(plan, fewer(mnli), start, methods, **go)
     table = result.table.set_index(["method", "seed"])
     assert result.complete and set(result.table["n"]) == {12} and (result.table["steps"] == 2).all()
-    tried = [
-        (o["lr"], tuned.best["accuracy"]) for _, o, tuned in seen[:2]
-    ]  # the first split's prompt
-    best = max(score for _, score in tried)
-    chosen = next(lr for lr, score in tried if score == best)
-    assert table.loc[("prompt", 13), "chosen"] == f"lr={chosen} batch_size=4"
-    assert table.loc[("prompt", 13), "validation"] == best
-    assert (
-        table["split"].nunique() == 2
-        and (result.table.groupby("seed")["split"].nunique() == 1).all()
-    )
+    lr, best = max(seen[:2], key=lambda each: each[1].best["accuracy"])  # the first split's prompt
+    assert table.loc[("prompt", 13), "chosen"] == f"lr={lr} batch_size=4"
+    assert table.loc[("prompt", 13), "validation"] == best.best["accuracy"]
+    assert table["split"].nunique() == 2
+    assert (result.table.groupby("seed")["split"].nunique() == 1).all()
     assert table["test_mismatched"].between(0, 1).all()
-    summary = result.summary().set_index(["task", "method"])
-    tests = table.loc["prompt", "test"].to_numpy()
-    assert summary.loc[("toyshop/mnli", "prompt"), "reported_sd"] == pytest.approx(
-        np.std(tests)
-    )  # ddof 0
-    assert ("toyshop/mnli-mm", "prompt") in summary.index
+    reported = result.summary().set_index(["task", "method"])["reported_sd"]
+    assert reported["toyshop/mnli", "prompt"] == pytest.approx(np.std(table.loc["prompt", "test"]))
+    assert ("toyshop/mnli-mm", "prompt") in reported.index
     monkeypatch.setattr(prompting, "fine_tune", None)  # another run would now be an error
-    again = tasks.run(plan, fewer(mnli), start, methods, folder=tmp_path, progress=False)
+    again = tasks.run(plan, fewer(mnli), start, methods, **go)
     assert again.table["chosen"].tolist() == result.table["chosen"].tolist()
 
 
-def test_prompting_learns_and_answers_rows_as_they_are(start):
+def test_prompting_learns_and_answers_rows_as_they_are():
     """A rule of one word, asked with demonstrations."""
-    rng = np.random.default_rng(0)
-    lines = []
+    rng, lines = np.random.default_rng(0), []
     for _ in range(80):
-        label = int(rng.integers(2))
-        toy = rng.choice(["kite", "drum", "owl"])
+        label, toy = int(rng.integers(2)), rng.choice(["kite", "drum", "owl"])
         lines.append({"sentence": f"a {('poor', 'fine')[label]} {toy} .", "label": label})
-    tokenizer = ck.data.train_tokenizer(
-        [row["sentence"] + " It was bad . It was good ." for row in lines], 150
-    )
+    words = [row["sentence"] + " It was bad . It was good ." for row in lines]
+    encoder = make_encoder(ck.data.train_tokenizer(words, 150), pooling="mean")
     asked = prompting.Template("{sentence} It was {mask} .", ("bad", "good"), samples=3)
     task = tasks.Task("mine", ("sentence",), ("bad", "good"), ("accuracy",))
-    encoder = make_encoder(tokenizer, pooling="mean")
     before = tasks.weights_hash(encoder)
-    tuned = prompting.fine_tune(
-        encoder,
-        lines[:40],
-        lines[40:50],
-        template=asked,
-        task=task,
-        steps=60,
-        lr=5e-3,
-        evaluate_every=30,
-    )
+    how = dict(template=asked, task=task, steps=60, lr=5e-3, evaluate_every=30)
+    tuned = prompting.fine_tune(encoder, lines[:40], lines[40:50], **how)
     assert tuned.evaluate(lines[50:])["accuracy"] > 0.9 and tasks.weights_hash(encoder) == before
-    assert (
-        tuned.predict(lines[50:]).tolist() == tuned.predict(lines[50:]).tolist()
-    )  # the same draws each time
+    first, second = (tuned.predict(lines[50:]).tolist() for _ in range(2))
+    assert first == second  # the same draws each time
     assert tuned.objective.config.samples == 3 and tuned.objective.demonstrations is not None
 
 
@@ -182,31 +162,18 @@ def test_a_template_writes_numbers_and_says_what_it_cannot_write(start):
 def test_fractions_of_mnli_are_a_sweep(mnli, start):
     """COCO-LM, figure 7 (c, d): with 1 %, with 10 % and 20 % of the labels, five runs, mean with lowest and highest."""
     plan = protocols.MNLI_FRACTIONS
-    assert (
-        plan.by == "fraction"
-        and {0.01, 0.1, 0.2, 1.0} == set(plan.values)
-        and plan.base.draws * len(plan.base.seeds) == 5
-    )
+    assert plan.by == "fraction" and set(plan.values) == {0.01, 0.1, 0.2, 1.0}
+    assert (plan.base.draws, len(plan.base.seeds)) == (1, 5)
     assert plan.base.report == "mean" and plan.base.mismatched
     quick = replace(plan.base, seeds=(0, 1), epochs={None: 1}, lr=1e-3, fine_tuning={})
-    swept = tasks.sweep(
-        protocols.Sweep(quick, "fraction", (0.005, 0.01)),
-        iter([fewer(mnli)]),
-        start,
-        ["FT"],
-        progress=False,
-    )
-    assert swept.table.groupby("fraction")["n"].first().to_dict() == {0.005: 20, 0.01: 40}
-    assert (
-        swept.table.groupby("fraction")["split"].nunique() == 1
-    ).all()  # one subset for all runs
-    row = swept.summary().iloc[0]
-    runs = swept.table[swept.table["fraction"] == 0.005]["test"]
-    assert (row["lowest"], row["highest"], row["reported"]) == (
-        runs.min(),
-        runs.max(),
-        pytest.approx(runs.mean()),
-    )
+    few = protocols.Sweep(quick, "fraction", (0.005, 0.01))
+    swept = tasks.sweep(few, iter([fewer(mnli)]), start, ["FT"], progress=False)
+    by = swept.table.groupby("fraction")
+    assert by["n"].first().to_dict() == {0.005: 20, 0.01: 40}
+    assert (by["split"].nunique() == 1).all()  # one subset for all runs
+    row, test = swept.summary().iloc[0], by["test"]
+    found = (row["lowest"], row["highest"], row["reported"])
+    assert found == (test.min()[0.005], test.max()[0.005], pytest.approx(test.mean()[0.005]))
     assert swept.summary()["task"].tolist() == ["toyshop/mnli", "toyshop/mnli-mm"] * 2
 
 

@@ -79,10 +79,18 @@ def score(predictions: Mapping[str, str], rows: Any) -> dict[str, float]:
     each = np.array([scores_of(predictions[row["id"]], row) for row in rows])  # [N, 2]
     has = np.array([bool(in_lists(row["answers"])["text"]) for row in rows])  # [N]
     result = {}
-    for name, part in {"": each, "HasAns_": each[has], "NoAns_": each[~has]}.items():
+    for name, part in {
+        "": each,
+        "HasAns_": each[has],
+        "NoAns_": each[~has],
+    }.items():
         if len(part):
             em, word_f1 = (100 * part.mean(0)).tolist()
-            result |= {f"{name}exact": em, f"{name}f1": word_f1, f"{name}total": len(part)}
+            result |= {
+                f"{name}exact": em,
+                f"{name}f1": word_f1,
+                f"{name}total": len(part),
+            }
     return result
 
 

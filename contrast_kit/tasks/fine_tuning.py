@@ -2,17 +2,19 @@
 
 import copy
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from contrast_kit.data import Texts
 from contrast_kit.data.rows import column_names
 from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.encoder import evaluating
-from contrast_kit.objectives import FineTune
+from contrast_kit.objectives import FineTune, Objective
 from contrast_kit.tasks.table import Task, get_task, labels_of, score
 from contrast_kit.training import Run, Training, fit
 from contrast_kit.training.settings import autocast
@@ -31,6 +33,8 @@ class FineTuned:
     best_step: int
     validation: list[dict[str, float]] = field(default_factory=list)
     max_length: int = 128
+    ask: Callable | None = None
+    """What makes prompts of rows, for a model that answers in words; labels are not read."""
 
     @property
     def encoder(self) -> Encoder:
@@ -51,11 +55,22 @@ class FineTuned:
     def predict(self, rows: Any) -> np.ndarray:
         """The predicted class, or score, of each row, [N]."""
         how = dict(max_length=self.max_length, precision=self.run.training.precision)
-        return predict(self.objective, rows, task=self.task, **how)
+        if self.ask is not None:
+            rows = self.ask(rows)
+        return predict(
+            self.objective,
+            rows,
+            task=self.task,
+            **how,
+        )
 
     def evaluate(self, rows: Any) -> dict[str, float]:
         """The task's metrics on rows."""
-        return score(self.task, self.predict(rows), labels_of(rows))
+        return score(
+            self.task,
+            self.predict(rows),
+            labels_of(rows),
+        )
 
 
 def fine_tune(
@@ -130,31 +145,53 @@ def encoder_of(start: Encoder | FineTune) -> Encoder:
     return start.encoder if isinstance(start, FineTune) else start
 
 
-def prepare(start: Encoder | FineTune, method: Any, task: Task, seed: int) -> FineTune:
+def prepare(
+    start: Encoder | FineTune,
+    method: Any,
+    task: Task,
+    seed: int,
+) -> FineTune:
     """A new objective around a copy of `start`, with the head of `start` where it has one that fits."""
-    objective = method(copy.deepcopy(encoder_of(start)), classes=task.classes, seed=seed)
+    objective = method(
+        copy.deepcopy(encoder_of(start)),
+        classes=task.classes,
+        seed=seed,
+    )
     if isinstance(start, FineTune):
-        before, now = start.head.state_dict(), objective.head.state_dict()
-        if {name: x.shape for name, x in before.items()} == {
-            name: x.shape for name, x in now.items()
-        }:
-            objective.head.load_state_dict(before)
+        heads = (start.head.state_dict(), objective.head.state_dict())
+        before, now = ({name: x.shape for name, x in head.items()} for head in heads)
+        if before == now:
+            objective.head.load_state_dict(heads[0])
     return objective
 
 
 class BestWeights:
     """A callback of `fit`: evaluates on the validation rows, and keeps the weights of the best evaluation."""
 
-    def __init__(self, task: Task, rows: Any, max_length: int):
+    def __init__(
+        self,
+        task: Task,
+        rows: Any,
+        max_length: int,
+    ):
         self.task, self.rows, self.labels, self.max_length = task, rows, labels_of(rows), max_length
         self.evaluations: list[dict[str, float]] = []
-        self.weights: dict[str, torch.Tensor] | None = None
+        self.weights: dict[str, Tensor] | None = None
         self.step, self.score = 0, -math.inf
 
     def __call__(self, run: Run) -> None:
-        self.rows = tokenized(self.rows, run.encoder, self.task, self.max_length)
+        self.rows = tokenized(
+            self.rows,
+            run.encoder,
+            self.task,
+            self.max_length,
+        )
         how = dict(task=self.task, precision=run.training.precision)
-        metrics = score(self.task, predict(run.objective, self.rows, **how), self.labels)
+        metrics = score(
+            self.task,
+            predict(run.objective, self.rows, **how),
+            self.labels,
+        )
         self.evaluations.append({"step": run.steps, **metrics})
         value = metrics[self.task.metrics[0]]
         if value > self.score:
@@ -178,22 +215,32 @@ def predict(
     The rows' labels are not read. `rows` may be `Texts`. `FineTuned` predicts in the precision that it was trained in.
     """
     encoder = objective.encoder
-    texts = tokenized(rows, encoder, get_task(task), max_length, labels=False)
-    order = texts.lengths.argsort(
-        stable=True, descending=True
-    )  # [N], longest first: little padding
-    predictions, generator = [], torch.Generator().manual_seed(0)
-    cast = autocast(precision, encoder.device)
+    texts = tokenized(
+        rows,
+        encoder,
+        get_task(task),
+        max_length,
+        labels=False,
+    )
+    generator, cast = torch.Generator().manual_seed(0), autocast(precision, encoder.device)
+    predictions = torch.empty(len(texts), dtype=torch.float32 if objective.regression else int)
+    for rows, view in in_batches(texts, objective, batch_size):
+        with cast():
+            logits = objective.predicted_logits(view, generator).float()  # [B, C]
+        answers = logits.squeeze(1) if objective.regression else logits.argmax(1)  # [B]
+        predictions[rows] = answers.cpu()
+    return predictions.numpy()
+
+
+def in_batches(
+    texts: Texts, objective: Objective, size: int
+) -> Iterator[tuple[Tensor, dict[str, Tensor]]]:
+    """The numbers of some rows [B] and these rows as a view, in evaluation mode; the longest first: little padding."""
+    order = texts.lengths.argsort(stable=True, descending=True)  # [N]
     with evaluating(objective):
-        for rows in order.split(batch_size):
+        for rows in order.split(size):
             batch = texts.batch(rows.tolist())
-            view = {key: value.to(encoder.device) for key, value in batch.items()}
-            with cast():
-                logits = objective.predicted_logits(view, generator).float()  # [B, C]
-            answers = logits.squeeze(1) if objective.regression else logits.argmax(1)  # [B]
-            predictions.append(answers.cpu())
-    by_length = torch.cat(predictions)  # [N], longest text first
-    return by_length[order.argsort()].numpy()
+            yield rows, {key: value.to(objective.encoder.device) for key, value in batch.items()}
 
 
 def tokenized(
@@ -204,4 +251,10 @@ def tokenized(
         return rows
     columns = task.columns_in(column_names(rows))
     label = "label" if labels else "no label"  # a column that is not there is not read
-    return Texts(rows, encoder.tokenizer, columns, min(max_length, encoder.max_length), label=label)
+    return Texts(
+        rows,
+        encoder.tokenizer,
+        columns,
+        min(max_length, encoder.max_length),
+        label=label,
+    )

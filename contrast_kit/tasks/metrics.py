@@ -57,7 +57,8 @@ def macro_f1(predicted: Any, labels: Any) -> float:
 
     predicted, labels = _classes(predicted, labels)
     present = np.unique(labels)
-    return float(f1_score(labels, predicted, labels=present, average="macro", zero_division=0.0))
+    options = dict(labels=present, average="macro", zero_division=0.0)
+    return float(f1_score(labels, predicted, **options))
 
 
 def pearson(predicted: Any, labels: Any) -> float:
@@ -83,12 +84,29 @@ def spearman(predicted: Any, labels: Any) -> float:
 
 
 METRICS: dict[str, Callable[[Any, Any], float]] = {
-    function.__name__: function for function in (accuracy, mcc, f1, macro_f1, pearson, spearman)
+    function.__name__: function
+    for function in (
+        accuracy,
+        mcc,
+        f1,
+        macro_f1,
+        pearson,
+        spearman,
+    )
 }
 """All metrics by name. One of your own, `METRICS["recall"] = recall`, may then stand in the `metrics` of a `Task`."""
 
 
-EIGHT_TASKS = ("mnli", "qqp", "qnli", "sst2", "cola", "rte", "mrpc", "stsb")
+EIGHT_TASKS = (
+    "mnli",
+    "qqp",
+    "qnli",
+    "sst2",
+    "cola",
+    "rte",
+    "mrpc",
+    "stsb",
+)
 AVERAGED: dict[str, tuple[str, ...]] = {
     "coco_lm": EIGHT_TASKS,
     "capt": EIGHT_TASKS,
@@ -141,7 +159,11 @@ def _classes(predicted: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     return predicted, labels
 
 
-def _correlation(function: Callable, predicted: Any, labels: Any) -> float:
+def _correlation(
+    function: Callable,
+    predicted: Any,
+    labels: Any,
+) -> float:
     """A correlation in float64: differences of int8 overflow, sums of half floats are coarse, bools have neither."""
     predicted, labels = (values.astype(float) for values in _pair(predicted, labels))
     if _constant(predicted) or _constant(labels):

@@ -13,7 +13,11 @@ WORD = r"[^\W_]+(?:'[^\W_]+)?"
 """What counts as a word of a question: letters and digits, possibly with an apostrophe among them."""
 
 
-def count_words(texts: Sequence[str], labels: np.ndarray, unseen: Sequence[str]) -> np.ndarray:
+def count_words(
+    texts: Sequence[str],
+    labels: np.ndarray,
+    unseen: Sequence[str],
+) -> np.ndarray:
     """Classes of unseen texts from word counts: TF-IDF and a logistic regression, which has no seed.
 
     >>> count_words(["a red kite", "a blue kite", "a red drum"], np.array([0, 0, 1]), ["my old kite", "the drum"])
@@ -46,12 +50,22 @@ def question_only(
     pairs = zip(questions, answers, strict=True)
     questions, answers = zip(*(pair for pair in pairs if pair[1] in frequent), strict=True)
     bag = CountVectorizer(binary=True, token_pattern=WORD)
-    model = SGDClassifier(loss="log_loss", alpha=1e-5, max_iter=6, tol=None, random_state=0)
+    model = SGDClassifier(
+        loss="log_loss",
+        alpha=1e-5,
+        max_iter=6,
+        tol=None,
+        random_state=0,
+    )
     model.fit(bag.fit_transform(questions), answers)  # [N, words]
     return model.predict(bag.transform(asked)).tolist()
 
 
-def picture_only(features: Any, answers: Sequence[str], shown: Any) -> list[str]:
+def picture_only(
+    features: Any,
+    answers: Sequence[str],
+    shown: Any,
+) -> list[str]:
     """Answers for the pictures `shown` [M, D] from their vectors alone, learnt from `features` [N, D] and `answers`.
 
     One vector per picture.
@@ -79,4 +93,11 @@ def picture_vectors(pictures: Any, ids: Sequence[int]) -> np.ndarray:
     counts = (~hidden).sum(1)  # [N, 1]
     mean = regions.masked_fill(hidden, 0).sum(1) / counts  # [N, F]
     most = regions.masked_fill(hidden, -float("inf")).amax(1)  # [N, F]
-    return np.concatenate([mean.numpy(), most.numpy(), counts.float().numpy()], 1)
+    return np.concatenate(
+        [
+            mean.numpy(),
+            most.numpy(),
+            counts.float().numpy(),
+        ],
+        1,
+    )

@@ -42,7 +42,13 @@ class Probe:
 
     def evaluate(self, rows: Any) -> dict[str, float]:
         """The task's metrics on rows."""
-        predicted = self.model.predict(features(self.encoder, rows, self.task))
+        predicted = self.model.predict(
+            features(
+                self.encoder,
+                rows,
+                self.task,
+            )
+        )
         return score(self.task, predicted, labels_of(rows))
 
 
@@ -75,7 +81,13 @@ def linear_probe(
     See also:
         `knn_probe` learns nothing at all; `fine_tune` changes the encoder.
     """
-    return fit_probe(encoder, train, task=task, strength=strength, seed=seed).evaluate(test)
+    return fit_probe(
+        encoder,
+        train,
+        task=task,
+        strength=strength,
+        seed=seed,
+    ).evaluate(test)
 
 
 def fit_probe(
@@ -91,21 +103,42 @@ def fit_probe(
     x, y = features(encoder, train, task), _training_labels(task, train)
     if strength == "cv":
         strength = _cross_validated(x, y, task, seed)
-    return Probe(encoder, task, _model(task, strength, seed).fit(x, y), strength)
+    return Probe(
+        encoder,
+        task,
+        _model(task, strength, seed).fit(x, y),
+        strength,
+    )
 
 
-def _model(task: Task, strength: float, seed: int, max_iter: int = 2000, tol: float = 1e-4) -> Any:
+def _model(
+    task: Task,
+    strength: float,
+    seed: int,
+    max_iter: int = 2000,
+    tol: float = 1e-4,
+) -> Any:
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    model = LogisticRegression(C=strength, random_state=seed, max_iter=max_iter, tol=tol)
+    model = LogisticRegression(
+        C=strength,
+        random_state=seed,
+        max_iter=max_iter,
+        tol=tol,
+    )
     if task.regression:
         model = Ridge(alpha=1 / strength)
     return make_pipeline(StandardScaler(), model)
 
 
-def _cross_validated(x: np.ndarray, y: np.ndarray, task: Task, seed: int) -> float:
+def _cross_validated(
+    x: np.ndarray,
+    y: np.ndarray,
+    task: Task,
+    seed: int,
+) -> float:
     """The strength with the least log loss (for scores: squared error) over three folds; of equals, the simplest.
 
     Where a class has fewer than two of these rows, none can be left out, and the strength is 1.
@@ -121,13 +154,25 @@ def _cross_validated(x: np.ndarray, y: np.ndarray, task: Task, seed: int) -> flo
         rarest = min((y == label).sum() for label in classes)
     if rarest < 2:
         return 1.0
-    split = kind(int(min(3, rarest)), shuffle=True, random_state=seed)
+    split = kind(
+        int(min(3, rarest)),
+        shuffle=True,
+        random_state=seed,
+    )
     scores: list[float] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for strength in STRENGTHS:
             model = _model(task, strength, seed, 200, 1e-3)  # enough to rank five strengths
-            scores.append(cross_val_score(model, x, y, cv=split, scoring=scoring).mean())
+            scores.append(
+                cross_val_score(
+                    model,
+                    x,
+                    y,
+                    cv=split,
+                    scoring=scoring,
+                ).mean()
+            )
             if scores[-1] < max(scores):
                 break  # stronger ones learn the rows by heart, and take longer each time
     return STRENGTHS[int(np.argmax(scores))]
@@ -150,11 +195,19 @@ def knn_probe(
     x, z = (nn.functional.normalize(part, dim=1) for part in parts)  # [N, D], [M, D]
     cosine, nearest = (z @ x.T).topk(k, dim=1)  # [M, N] -> [M, k]
     if task.regression:
-        return score(task, y[nearest].double().mean(1).numpy(), labels_of(test))
+        return score(
+            task,
+            y[nearest].double().mean(1).numpy(),
+            labels_of(test),
+        )
     votes = cosine.new_zeros(len(z), task.classes)  # [M, C]
     # cosines break ties only, in float64 in a narrow cone too
     votes.scatter_add_(1, y[nearest], 1 + 1e-4 * cosine)
-    return score(task, votes.argmax(1).numpy(), labels_of(test))
+    return score(
+        task,
+        votes.argmax(1).numpy(),
+        labels_of(test),
+    )
 
 
 def probe(
@@ -178,11 +231,21 @@ def probe(
     ['accuracy']
     """
     train, test = first_rows(data.train, limit), first_rows(data.validation, limit)
-    return linear_probe(encoder, train, test, task=data.task, **options)
+    return linear_probe(
+        encoder,
+        train,
+        test,
+        task=data.task,
+        **options,
+    )
 
 
 @torch.no_grad()
-def fill_rate(encoder: Encoder, texts: list[str], k: int = 5) -> float:
+def fill_rate(
+    encoder: Encoder,
+    texts: list[str],
+    k: int = 5,
+) -> float:
     """How often a hidden token is among the encoder's `k` best guesses; each token of each text is hidden once.
 
     Args:
@@ -200,7 +263,11 @@ def fill_rate(encoder: Encoder, texts: list[str], k: int = 5) -> float:
         1.0
     """
     length, hits = min(128, encoder.max_length), []
-    batch = Texts(texts, encoder.tokenizer, max_length=length).batch(range(len(texts)))
+    batch = Texts(
+        texts,
+        encoder.tokenizer,
+        max_length=length,
+    ).batch(range(len(texts)))
     with evaluating(encoder):
         for place in range(batch["input_ids"].shape[1]):
             rows = batch["maskable"][:, place]  # the texts that have a word there
@@ -218,12 +285,21 @@ def vectors_of(encoder: Any, texts: list) -> torch.Tensor:
     return torch.as_tensor(encoder.encode(list(texts))).detach().float().cpu()
 
 
-def features(encoder: Encoder, rows: Any, task: Task) -> np.ndarray:
+def features(
+    encoder: Encoder,
+    rows: Any,
+    task: Task,
+) -> np.ndarray:
     """The input of a probe: vectors [N, D] of single texts, [N, 4D] of pairs."""
     parts = [vectors_of(encoder, texts) for texts in texts_of(rows, task)]  # [N, D] each
     if len(parts) == 2:
         u, v = parts
-        parts = [u, v, (u - v).abs(), u * v]
+        parts = [
+            u,
+            v,
+            (u - v).abs(),
+            u * v,
+        ]
     return torch.cat(parts, dim=1).double().numpy()  # [N, D] or [N, 4D]
 
 

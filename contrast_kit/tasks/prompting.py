@@ -6,7 +6,6 @@ from functools import partial
 from string import Formatter
 from typing import Any
 
-import numpy as np
 import torch
 
 from contrast_kit.data.rows import as_rows, column
@@ -61,7 +60,11 @@ class _Text(str):
         return str(forms[how]) if how in forms else super().__format__(how)
 
 
-def _filled(rows: Any, template: str, words: Sequence[str]) -> list[str]:
+def _filled(
+    rows: Any,
+    template: str,
+    words: Sequence[str],
+) -> list[str]:
     """The template filled with each row, and with a word of its own in the place of `{mask}`."""
     names = {name for _, name, _, _ in Formatter().parse(template) if name} - {"mask"}
     table = {name: column(rows, name) for name in names}
@@ -97,7 +100,11 @@ def prompts(
     """
     if template.count(" {mask}") != 1 or template.count("{mask}") != 1:
         raise ValueError("A template has {mask} once, after a space: '{sentence} It was {mask}.'")
-    texts = _filled(rows, template, [tokenizer.mask_token] * len(as_rows(rows)))
+    texts = _filled(
+        rows,
+        template,
+        [tokenizer.mask_token] * len(as_rows(rows)),
+    )
     if not labels:
         return [{"text": text} for text in texts]
     return [dict(text=t, label=y) for t, y in zip(texts, column(rows, "label"), strict=True)]
@@ -109,7 +116,14 @@ def demonstrations(
     """Rows as solved examples for `Prompt`, which draws one of each class afresh at every use."""
     labels = labels_of(rows).tolist()
     questions = tokenizer([row["text"] for row in prompts(rows, template, tokenizer)])["input_ids"]
-    texts = [" " + text for text in _filled(rows, template, [words[label] for label in labels])]
+    texts = [
+        " " + text
+        for text in _filled(
+            rows,
+            template,
+            [words[label] for label in labels],
+        )
+    ]
     answers = tokenizer(texts, add_special_tokens=False)["input_ids"]
     solved: list[list[torch.Tensor]] = [[] for _ in words]
     asked: list[list[tuple[int, ...]]] = [[] for _ in words]
@@ -129,7 +143,7 @@ def fine_tune(
     template: Template,
     task: Task | str,
     **settings: Any,
-) -> "Prompted":
+) -> fine_tuning.FineTuned:
     """Prompt-based fine-tuning of a copy of `start` on a few rows; arguments otherwise as `tasks.fine_tune`, except
     that `max_length` is always the template's.
 
@@ -147,11 +161,20 @@ def fine_tune(
         5
     """
     encoder = fine_tuning.encoder_of(start)
-    ask = partial(prompts, template=template.text, tokenizer=encoder.tokenizer)
+    ask = partial(
+        prompts,
+        template=template.text,
+        tokenizer=encoder.tokenizer,
+    )
     length = min(template.max_length, encoder.max_length)
     options = dict(words=template.words, samples=template.samples, max_length=length)
     if template.demonstrations:
-        solved = demonstrations(train, template.text, encoder.tokenizer, template.words)
+        solved = demonstrations(
+            train,
+            template.text,
+            encoder.tokenizer,
+            template.words,
+        )
         options["demonstrations"] = solved
     tuned = fine_tuning.fine_tune(
         encoder,
@@ -161,16 +184,5 @@ def fine_tune(
         method=partial(Prompt, **options),
         **settings | {"max_length": length},
     )
-    return Prompted(**vars(tuned), template=template)
-
-
-@dataclass
-class Prompted(fine_tuning.FineTuned):
-    """A `FineTuned` that asks about rows in the words of its template."""
-
-    template: Template | None = None
-
-    def predict(self, rows: Any) -> np.ndarray:
-        """Classes of rows, [N]; with demonstrations, by the mean of the logits over draws of them."""
-        asked = prompts(rows, self.template.text, self.encoder.tokenizer, labels=False)
-        return super().predict(asked)
+    tuned.ask = partial(ask, labels=False)
+    return tuned

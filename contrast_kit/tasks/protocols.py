@@ -25,7 +25,17 @@ from contrast_kit.papers import (
 )
 from contrast_kit.tasks.protocol import ANY, Protocol, Sweep
 
-SCL_SEARCH = {"lam": (0.1, 0.3, 0.5, 0.7, 0.9, 1.0), "tau": (0.1, 0.3, 0.5, 0.7)}
+SCL_SEARCH = {
+    "lam": (
+        0.1,
+        0.3,
+        0.5,
+        0.7,
+        0.9,
+        1.0,
+    ),
+    "tau": (0.1, 0.3, 0.5, 0.7),
+}
 """Ours: SCL tunes λ for each task and calls τ adjustable; its first edition (arXiv, November 2020), the one meant
 wherever the kit names its tables, prints no grid. (A later one may print this: remembered, not checked.)"""
 
@@ -102,12 +112,22 @@ SCL_TRANSFER = Protocol(
 `examples/transfer.py` does both. The epochs are ours, between those of 20 and of 100 rows."""
 
 SCL_NOISE = Sweep(
-    replace(SCL_FEW_SHOT, name="SCL noise", sizes=(100,)), "temperature", (None, 0.3, 0.5, 0.7, 0.9)
+    replace(
+        SCL_FEW_SHOT,
+        name="SCL noise",
+        sizes=(100,),
+    ),
+    "temperature",
+    (None, 0.3, 0.5, 0.7, 0.9),
 )
 """SCL, section 5.3: 100 labelled rows and three back-translations of each at temperature T; None is "Original". Nothing
 about the epochs is printed: they are those of 100 rows, so that an augmented run takes four times as many updates."""
 
-SCL_BATCH_SIZE = Sweep(replace(SCL_FULL, name="SCL batch size"), "batch_size", (16, 64, 256))
+SCL_BATCH_SIZE = Sweep(
+    replace(SCL_FULL, name="SCL batch size"),
+    "batch_size",
+    (16, 64, 256),
+)
 """SCL, table 3: all rows. Epochs and learning rate stay the same, as far as the paper says: a larger batch means fewer
 updates. The batch is that of the contrast (set `chunk_size` where it does not fit); accumulation would add no
 positives."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from contrast_kit._util import choose
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.tasks.protocol import Protocol
 
@@ -16,7 +17,16 @@ if TYPE_CHECKING:
 
 KEY = ("method", "task", "n", "draw", "seed")
 """The columns that identify a run."""
-TEXT = ("method", "task", "metric", "split", "start", "post", "setting", "chosen")
+TEXT = (
+    "method",
+    "task",
+    "metric",
+    "split",
+    "start",
+    "post",
+    "setting",
+    "chosen",
+)
 MISMATCHED = "test_mismatched"
 """The column with the score on MNLI's mismatched rows, where the protocol tests on them."""
 RULES = {
@@ -110,7 +120,11 @@ class Results:
         base = pd.concat([runs for row, runs in groups if row["method"] == baseline])
         same = [*self.by, *KEY[1:]]
         for row, runs in groups:
-            pairs = runs.merge(base, on=same, suffixes=("", "_base"))
+            pairs = runs.merge(
+                base,
+                on=same,
+                suffixes=("", "_base"),
+            )
             if row["method"] == baseline or pairs.empty:
                 continue
             if "split" in pairs and list(pairs["split"]) != list(pairs["split_base"]):
@@ -129,12 +143,19 @@ class Results:
         self, baseline: str, methods: Sequence[str] | None = None
     ) -> dict[str, tuple[float, float, float]]:
         """The `differences` of one task and size as `plots.intervals` takes them: by method, for all or for these."""
-        self._check_one_kind("intervals")
+        self._check_one_kind()
         rows = self.differences(baseline)
         if methods is not None:
             self._check_methods(methods)
             rows = rows[rows["method"].isin(methods)]
-        return {row.method: (row.difference, row.low, row.high) for row in rows.itertuples()}
+        return {
+            row.method: (
+                row.difference,
+                row.low,
+                row.high,
+            )
+            for row in rows.itertuples()
+        }
 
     def spread(self) -> "pd.DataFrame":
         """How much depends on the draw, and how much on the seed: deviations of the test score, one row per method.
@@ -144,7 +165,7 @@ class Results:
         """
         import pandas as pd
 
-        self._check_one_kind("spread")
+        self._check_one_kind()
         rows = {}
         for method, runs in self.table.groupby("method", sort=False):
             by_draw = runs.groupby("draw")["test"]
@@ -159,7 +180,11 @@ class Results:
         MNLI's scores on the mismatched rows follow as those of a task "…-mm".
         """
         names = [*self.by, "task", "n", "method"]
-        for values, runs in self.table.groupby(names, sort=False, dropna=False):
+        for values, runs in self.table.groupby(
+            names,
+            sort=False,
+            dropna=False,
+        ):
             row = dict(zip(names, values, strict=True))
             yield row, runs
             if MISMATCHED in runs and runs[MISMATCHED].notna().all():
@@ -168,18 +193,17 @@ class Results:
 
     def _check_methods(self, methods: Sequence[str]) -> None:
         """Raise for a method without runs: a table of nothing would look like no difference."""
-        known = self.table["method"].unique()
         for name in methods:
-            if name not in known:
-                raise ValueError(f"There are no runs of {name!r}; there are {', '.join(known)}.")
-
-    def _check_one_kind(self, name: str) -> None:
-        """Raise for runs of several tasks or sizes, which would be mixed."""
-        kinds = {(row["task"], row["n"]) for row, _ in self._groups()}
-        if len(kinds) > 1:
-            raise ValueError(
-                f"{name} is of one task and size, and these runs are of {len(kinds)}: choose the rows of one."
+            choose(
+                dict.fromkeys(self.table["method"]),
+                name,
+                "run of",
             )
+
+    def _check_one_kind(self) -> None:
+        """Raise for runs of several tasks or sizes, which would be mixed."""
+        if len({(row["task"], row["n"]) for row, _ in self._groups()}) > 1:
+            raise ValueError("These are runs of several tasks or sizes: choose the rows of one.")
 
     def __repr__(self) -> str:
         text = f"{self.protocol.name}: {len(self.table)} runs"
@@ -198,7 +222,11 @@ def selected_runs(runs: "pd.DataFrame", protocol: Protocol) -> "pd.DataFrame":
         return runs
     if runs["validation"].isna().any():
         raise ValueError("These runs had no validation rows, so none of them can be selected.")
-    return runs.sort_values(["draw", "seed"]).nlargest(count, "validation", keep="first")
+    return runs.sort_values(["draw", "seed"]).nlargest(
+        count,
+        "validation",
+        keep="first",
+    )
 
 
 def independent_observations(runs: "pd.DataFrame", column: str) -> np.ndarray:
@@ -282,6 +310,11 @@ def read(path: Path) -> list[dict[str, Any]]:
     """The rows that `write` wrote. Hashes stay text, even those that look like numbers."""
     import pandas as pd
 
-    table = pd.read_csv(path, dtype=dict.fromkeys(TEXT, str), keep_default_na=False, na_values=[""])
+    table = pd.read_csv(
+        path,
+        dtype=dict.fromkeys(TEXT, str),
+        keep_default_na=False,
+        na_values=[""],
+    )
     table = table.fillna({name: "" for name in TEXT if name in table})
     return table.astype(object).where(table.notna(), None).to_dict("records")

@@ -31,6 +31,7 @@ from contrast_kit.training import fit
 class PlannedRun:
     """One run of a protocol, before it starts."""
 
+    protocol: Protocol
     name: str
     pipeline: Pipeline
     data: TaskData
@@ -47,6 +48,11 @@ class PlannedRun:
     def key(self) -> tuple:
         """What identifies the run: the columns `results.KEY`."""
         return (self.name, self.data.name, len(self.chosen), self.draw, self.seed)
+
+    @property
+    def task(self) -> Task:
+        """The task, with the metric that the protocol selects and reports by moved to the front."""
+        return self.data.task.reporting(self.protocol.metrics.get(self.data.task.name))
 
 
 def plan_runs(
@@ -70,8 +76,9 @@ def plan_runs(
             else:
                 how = dict(stratified=protocol.stratified, per_class=protocol.per_class)
                 chosen = draw(labels, size, [protocol.split_seed, number, size or 0], **how)
+            facts = (each, held, source, size, number, seed, chosen)
             for name, pipeline in pipelines.items():
-                yield PlannedRun(name, pipeline, each, held, source, size, number, seed, chosen)
+                yield PlannedRun(protocol, name, pipeline, *facts)
 
 
 def held_rows(protocol: Protocol, data: TaskData) -> HeldOut:
@@ -87,27 +94,21 @@ def held_rows(protocol: Protocol, data: TaskData) -> HeldOut:
     )
 
 
-def rows_of(
-    planned: PlannedRun, protocol: Protocol, paraphraser: Callable | None = None
-) -> tuple[Any, Any]:
+def rows_of(planned: PlannedRun, paraphraser: Callable | None = None) -> tuple[Any, Any]:
     """The training rows of a draw, with noisy copies where the protocol adds some, and the rows for post-training."""
-    rows, chosen, pipeline = planned.data.train, planned.chosen, planned.pipeline
+    rows, chosen, protocol = planned.data.train, planned.chosen, planned.protocol
     train = texts = select_rows(rows, chosen)
     if protocol.temperature is not None:
-        columns = planned.data.task.columns_in(column_names(train))
+        columns = planned.task.columns_in(column_names(train))
         noise = dict(copies=protocol.copies, temperature=protocol.temperature, seed=planned.draw)
         train = texts = augmented(train, paraphraser, columns, **noise)
     others = sorted(set(range(len(rows))) - set(chosen))
-    if pipeline.unlabeled and others:
+    further = min(planned.pipeline.unlabeled, len(others))
+    if further:
         seed = [protocol.split_seed, planned.draw, planned.size or 0, 1]
-        more = draw(labels_of(rows), min(pipeline.unlabeled, len(others)), seed, among=others)
+        more = draw(labels_of(rows), further, seed, among=others)
         texts = select_rows(rows, [*chosen, *more])
     return train, texts
-
-
-def task_of(protocol: Protocol, data: TaskData) -> Task:
-    """The task, with the metric that the protocol selects and reports by moved to the front."""
-    return data.task.reporting(protocol.metrics.get(data.task.name))
 
 
 def run(
@@ -162,11 +163,11 @@ def run(
     before = encoder_hash(start)
     hashes = {}
     for key, planned in by_key.items():
-        hashes[key] = _setting_hash(planned, protocol, before, paraphraser, settings)
+        hashes[key] = _setting_hash(planned, before, paraphraser, settings)
 
     def make(key: tuple) -> dict[str, Any]:
         marks = {"start": before, "setting": hashes[key]}
-        return _run_one(by_key[key], protocol, start, paraphraser, settings, marks)
+        return _run_one(by_key[key], start, paraphraser, settings, marks)
 
     table, complete = collect(hashes, make, folder, progress)
     return Results(table, protocol, complete)
@@ -182,25 +183,17 @@ def refuse_overridden(varied: Iterable[str], settings: Mapping[str, Any]) -> Non
 
 
 def _setting_hash(
-    planned: PlannedRun,
-    protocol: Protocol,
-    start: str,
-    paraphraser: Any,
-    settings: Mapping[str, Any],
+    planned: PlannedRun, start: str, paraphraser: Any, settings: Mapping[str, Any]
 ) -> str:
     """A hash of everything that decides a run's result, apart from its key."""
+    protocol, pipeline = planned.protocol, planned.pipeline
     names = (
         "choose head stratified per_class fraction shots split_seed validation mismatched copies"
     )
     decisive = [getattr(protocol, name) for name in names.split()]
-    decisive += [
-        planned.pipeline.description,
-        task_of(protocol, planned.data),
-        planned.source,
-        start,
-    ]
+    decisive += [pipeline.description, planned.task, planned.source, start]
     decisive += [sorted(settings.items()), protocol.training(planned.size)]
-    if planned.pipeline.post:
+    if pipeline.post:
         decisive.append(protocol.post_training(planned.size))
     if protocol.temperature is not None:
         decisive += [protocol.temperature, paraphraser]
@@ -209,28 +202,25 @@ def _setting_hash(
 
 def _run_one(
     planned: PlannedRun,
-    protocol: Protocol,
     start: Encoder | FineTune,
     paraphraser: Callable | None,
     settings: Mapping[str, Any],
     marks: Mapping[str, str],
 ) -> dict[str, Any]:
     """One run, from the start encoder to a row of the table."""
-    pipeline, held, task = planned.pipeline, planned.held, task_of(protocol, planned.data)
-    metric = task.metrics[0]
-    train, texts = rows_of(planned, protocol, paraphraser)
+    pipeline, held, metric = planned.pipeline, planned.held, planned.task.metrics[0]
+    train, texts = rows_of(planned, paraphraser)
+    how = dict(task=planned.task, seed=planned.seed)
     begin, post = start, ""
     if pipeline.post is not None:
-        options = protocol.post_training(planned.size) | settings
-        begin = post_train(start, pipeline, texts, task=task, seed=planned.seed, **options)
+        options = planned.protocol.post_training(planned.size) | settings
+        begin = post_train(start, pipeline, texts, **how, **options)
         post = weights_hash(begin)
     if pipeline.frozen:
-        model = fit_probe(encoder_of(begin), train, task=task, seed=planned.seed)
-        facts = {"best_step": 0, "steps": 0}
+        model, facts = fit_probe(encoder_of(begin), train, **how), {"best_step": 0, "steps": 0}
         best = {} if held.validation is None else model.evaluate(held.validation)
     else:
-        options = dict(task=task, size=planned.size, seed=planned.seed, **settings)
-        model, point = tune_by_grid(begin, train, held.validation, pipeline, protocol, **options)
+        model, point = _tuned(planned, begin, train, how | settings)
         facts, best = {"best_step": model.best_step, "steps": model.run.steps}, model.best
         if point:
             facts["chosen"] = " ".join(f"{name}={value}" for name, value in point.items())
@@ -267,33 +257,24 @@ def post_train(
     return encoder
 
 
-def tune_by_grid(
-    start: Encoder | FineTune,
-    train: Any,
-    validation: Any,
-    pipeline: Pipeline,
-    protocol: Protocol,
-    *,
-    task: Task,
-    size: int | None,
-    seed: int,
-    **settings: Any,
+def _tuned(
+    planned: PlannedRun, start: Encoder | FineTune, train: Any, settings: Mapping[str, Any]
 ) -> tuple[FineTuned, dict[str, Any]]:
     """The model fine-tuned on the rows, best by validation over the protocol's grid `choose`, and its point there."""
-    method = pipeline.tune
+    protocol, method, metric = planned.protocol, planned.pipeline.tune, planned.task.metrics[0]
     if protocol.head is not None and "head" not in getattr(method, "keywords", {}):
         method = partial(method, head=protocol.head)
     tune = partial(fine_tune, method=method)
-    if pipeline.prompt is not None:
-        tune = partial(prompting.fine_tune, template=pipeline.prompt)
+    if planned.pipeline.prompt is not None:
+        tune = partial(prompting.fine_tune, template=planned.pipeline.prompt)
     best, chosen = None, {}
     for values in product(*protocol.choose.values()):  # the last name changes fastest
         point = dict(zip(protocol.choose, values, strict=True))
-        options = protocol.training(size) | point | settings
-        tuned = tune(start, train, validation, task=task, seed=seed, **options)
+        options = protocol.training(planned.size) | point | settings
+        tuned = tune(start, train, planned.held.validation, **options)
         if tuned.run.interrupted:
             raise KeyboardInterrupt
-        if best is None or tuned.best[task.metrics[0]] > best.best[task.metrics[0]]:
+        if best is None or tuned.best[metric] > best.best[metric]:
             best, chosen = tuned, point
     return best, chosen
 
@@ -373,16 +354,16 @@ def baseline(
     """
     import pandas as pd
 
-    task, rows = task_of(protocol, data), []
-    metric = task.metrics[0]
+    rows = []
     for planned in plan_runs(protocol, [data], {name: Pipeline()}):
-        train, _ = rows_of(planned, protocol, paraphraser)
+        train, _ = rows_of(planned, paraphraser)
+        metric = planned.task.metrics[0]
         row = dict(zip(KEY, planned.key, strict=True)) | {"metric": metric}
         for part in ("validation", "test"):
             row[part], unseen = None, getattr(planned.held, part)
             if unseen is not None:
                 predicted = predict(_joined(data, train), labels_of(train), _joined(data, unseen))
-                row[part] = score(task, predicted, labels_of(unseen))[metric]
+                row[part] = score(planned.task, predicted, labels_of(unseen))[metric]
         rows.append(row | {"split": split_hash(train, *planned.held.parts)})
     return Results(pd.DataFrame(rows), protocol)
 

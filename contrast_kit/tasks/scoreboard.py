@@ -47,11 +47,20 @@ CONTESTANTS: dict[str, Callable[[Encoder], objectives.Objective]] = {
     "All-Token MLM": _of["all-token"],
     "COCO-LM": partial(_of["coco-lm"], tau=TAU),
     "CMLM (printed)": _of["cmlm"],
-    "CMLM (InfoNCE)": partial(_of["cmlm"], contrast="info_nce", tau=TAU, contrast_weight=1.0),
+    "CMLM (InfoNCE)": partial(
+        _of["cmlm"],
+        contrast="info_nce",
+        tau=TAU,
+        contrast_weight=1.0,
+    ),
     "CAPT": partial(_of["capt"], queue=512),
     "CAPT (no queue)": partial(_of["capt"], queue=0),
     "SimCSE": partial(_of["simcse"], tau=TAU),
-    "SimCSE + MLM": partial(_of["simcse"], tau=TAU, mlm_weight=1.0),
+    "SimCSE + MLM": partial(
+        _of["simcse"],
+        tau=TAU,
+        mlm_weight=1.0,
+    ),
     "SCL (labels)": partial(_of["scl"], classes=2),
     "CSSL (wordings)": partial(_of["cssl"], tau=TAU),
 }
@@ -118,12 +127,23 @@ class WordCounts:
     tensor([1., 1., 0.])
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, idf: list[str] | None = None) -> None:
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        idf: list[str] | None = None,
+    ) -> None:
         self.tokenizer = tokenizer
         self.vocabulary = {"mask_id": tokenizer.mask_token_id, "vocab_size": len(tokenizer)}
         self.weights = torch.ones(len(tokenizer))  # [V]
         if idf is not None:
-            parts = (idf[i : i + 500] for i in range(0, len(idf), 500))
+            parts = (
+                idf[i : i + 500]
+                for i in range(
+                    0,
+                    len(idf),
+                    500,
+                )
+            )
             documents = sum((self.encode(part) > 0).sum(0) for part in parts)  # [V]
             self.weights = ((1 + len(idf)) / (1 + documents)).log() + 1
 
@@ -153,7 +173,11 @@ class Centred:
     (True, True)
     """
 
-    def __init__(self, encoder: Encoder | WordCounts, texts: list[str]) -> None:
+    def __init__(
+        self,
+        encoder: Encoder | WordCounts,
+        texts: list[str],
+    ) -> None:
         self.encoder, self.tokenizer = encoder, encoder.tokenizer
         self.vocabulary = encoder.vocabulary
         self.mean = encoder.encode(texts).mean(0).float().cpu()  # [N, D] -> [D]
@@ -191,7 +215,8 @@ def measure(encoder: Encoder | WordCounts | Centred, suite: EvalSuite) -> dict[s
     cosines = geometry.pair_cosines(vectors_of(encoder, first), vectors_of(encoder, second))
     row = {"sts": spearman(cosines.numpy(), scores)}
     for name, data in suite.probes.items():
-        row[name] = probe(encoder, data, strength=PROBE_STRENGTH)[data.task.metrics[0]]
+        scores = probe(encoder, data, strength=PROBE_STRENGTH)
+        row[name] = scores[data.task.metrics[0]]
     hard = (vectors_of(encoder, texts) for texts in zip(*suite.hard, strict=True))
     return row | {
         "auc": _auc(a, b),
@@ -217,8 +242,16 @@ def _auc(a: Tensor, b: Tensor) -> float:
 def _noise_sensitivity(encoder: Any, suite: EvalSuite) -> float:
     """How far the suite's noise moves a text, in distances between texts; NaN for a collapsed encoder."""
     texts = list(dict.fromkeys(text for text, _ in suite.pairs))
-    batch = _batch(texts, encoder.tokenizer, min(128, getattr(encoder, "max_length", 128)))
-    noisy = suite.disturb(batch, torch.Generator().manual_seed(0), encoder.vocabulary)
+    batch = _batch(
+        texts,
+        encoder.tokenizer,
+        min(128, getattr(encoder, "max_length", 128)),
+    )
+    noisy = suite.disturb(
+        batch,
+        torch.Generator().manual_seed(0),
+        encoder.vocabulary,
+    )
     before, after = (_encode_view(encoder, view) for view in (batch, noisy))
     try:
         return geometry.noise_sensitivity(before, after).item()
@@ -238,4 +271,8 @@ def _encode_view(encoder: Any, view: Mapping[str, Tensor]) -> Tensor:
 def _batch(
     texts: list[str], tokenizer: PreTrainedTokenizerBase, limit: int = 128
 ) -> dict[str, Tensor]:
-    return Texts(list(texts), tokenizer, max_length=limit).batch(range(len(texts)))
+    return Texts(
+        list(texts),
+        tokenizer,
+        max_length=limit,
+    ).batch(range(len(texts)))

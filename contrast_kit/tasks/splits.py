@@ -52,14 +52,22 @@ def draw(
         raise ValueError(f"{n} rows do not divide into {len(classes)} classes of one size.")
     shares = [n // len(classes)] * len(classes) if per_class else _in_proportion(n, counts)
     chosen = [
-        _enough(order[labels[order] == label][:share], share, f"Class {label}")
+        _enough(
+            order[labels[order] == label][:share],
+            share,
+            f"Class {label}",
+        )
         for label, share in zip(classes, shares, strict=True)
     ]
     joined = np.concatenate(chosen)
     return joined[np.random.default_rng(seed).permutation(len(joined))].tolist()
 
 
-def _enough(rows: Any, n: int, name: str) -> Any:
+def _enough(
+    rows: Any,
+    n: int,
+    name: str,
+) -> Any:
     """The rows; raises where they are fewer than n: a smaller draw would pass for one of n."""
     if len(rows) < n:
         raise ValueError(f"{name} has {len(rows)} rows, fewer than the {n} that are wanted.")
@@ -78,7 +86,11 @@ def _in_proportion(n: int, counts: np.ndarray) -> np.ndarray:
     return shares
 
 
-def shots(labels: Any, k: int, seed: int) -> tuple[list[int], list[int]]:
+def shots(
+    labels: Any,
+    k: int,
+    seed: int,
+) -> tuple[list[int], list[int]]:
     """Row numbers of k rows of each class to train on, and of k others of each to select by.
 
     LM-BFF's way of drawing: shuffle all rows by numpy's older generator, then take each class's first k and next k. On
@@ -96,7 +108,14 @@ def shots(labels: Any, k: int, seed: int) -> tuple[list[int], list[int]]:
     by_class: dict[Any, list[int]] = {}
     for row, label in zip(order.tolist(), np.asarray(labels)[order].tolist(), strict=True):
         by_class.setdefault(label, []).append(row)
-    chosen = [_enough(rows[: 2 * k], 2 * k, f"Class {label}") for label, rows in by_class.items()]
+    chosen = [
+        _enough(
+            rows[: 2 * k],
+            2 * k,
+            f"Class {label}",
+        )
+        for label, rows in by_class.items()
+    ]
     return sum((rows[:k] for rows in chosen), []), sum((rows[k:] for rows in chosen), [])
 
 
@@ -161,14 +180,23 @@ def hold_out(
         return HeldOut(None, _at_most(rows, most_test, seed), other)
     if len(labelled) == 2:
         pool = data.validation
-        chosen = draw(np.zeros(len(pool), int), min(validation, len(pool)), seed)
-        return HeldOut(_selected(pool, chosen), _at_most(rows, most_test, seed), other)
+        chosen = draw(
+            np.zeros(len(pool), int),
+            min(validation, len(pool)),
+            seed,
+        )
+        return HeldOut(
+            _selected(pool, chosen),
+            _at_most(rows, most_test, seed),
+            other,
+        )
     labels, half = labels_of(rows), len(rows) // 2
     tests: list[int] = []
     if test == "half":
         tests = draw(labels, half, [seed, 1], stratified=stratified)
     left = sorted(set(range(len(rows))) - set(tests))
-    chosen = draw(labels, min(validation, half), [seed, 2], stratified=stratified, among=left)
+    how = dict(stratified=stratified, among=left)
+    chosen = draw(labels, min(validation, half), [seed, 2], **how)
     if test == "rest":
         tests = sorted(set(left) - set(chosen))
     tested = _at_most(select_rows(rows, tests), most_test, seed)
@@ -180,11 +208,22 @@ def _selected(rows: Any, chosen: list[int]) -> Any:
     return select_rows(rows, chosen) if chosen else None
 
 
-def _at_most(rows: Any, most: int | None, seed: int) -> Any:
+def _at_most(
+    rows: Any,
+    most: int | None,
+    seed: int,
+) -> Any:
     """The rows, or `most` of them drawn at random."""
     if most is None or len(rows) <= most:
         return rows
-    return select_rows(rows, draw(np.zeros(len(rows), int), most, [seed, 3]))
+    return select_rows(
+        rows,
+        draw(
+            np.zeros(len(rows), int),
+            most,
+            [seed, 3],
+        ),
+    )
 
 
 def split_hash(*parts: Any) -> str:
@@ -197,7 +236,12 @@ def split_hash(*parts: Any) -> str:
     digest = hashlib.sha256()
     for part in parts:
         for row in [] if part is None else as_rows(part):
-            text = json.dumps(row, sort_keys=True, ensure_ascii=False, default=plain)
+            text = json.dumps(
+                row,
+                sort_keys=True,
+                ensure_ascii=False,
+                default=plain,
+            )
             digest.update(text.encode())
         digest.update(b"|")
     return digest.hexdigest()[:12]

@@ -20,8 +20,8 @@ import torch
 from contrast_kit.data.rows import as_rows
 from contrast_kit.data.squad import Windows
 from contrast_kit.encoder import Encoder
-from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.tasks.answers import apply_threshold, best_threshold, score
+from contrast_kit.tasks.fine_tuning import in_batches
 from contrast_kit.tasks.probes import encoder_hash
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.protocols import SQUAD
@@ -45,7 +45,7 @@ class Reader:
 
     @torch.no_grad()
     def read(
-        self, rows: Any, *, n: int = 20, max_answer: int = 30, batch_size: int = 32
+        self, rows: Any, *, n: int = 20, max_answer: int = 30
     ) -> dict[str, tuple[list[Scored], float]]:
         """By `id`, the n best answers to each question, the best first, and the score of "no answer".
 
@@ -61,44 +61,57 @@ class Reader:
         blank = [dict(row) | {"answers": {"text": [], "answer_start": []}} for row in as_rows(rows)]
         encoder = self.objective.encoder
         length = min(self.max_length, encoder.max_length)
-        windows = Windows(blank, encoder.tokenizer, length, stride=self.stride)
+        windows = Windows(
+            blank,
+            encoder.tokenizer,
+            length,
+            stride=self.stride,
+        )
         texts: list[list[Scored]] = [[] for _ in blank]
         nulls = [float("inf")] * len(blank)
-        order = windows.lengths.argsort(stable=True, descending=True)  # little padding
-        with evaluating(self.objective):
-            for chosen in order.split(batch_size):
-                batch = windows.batch(chosen.tolist())
-                view = {key: value.to(encoder.device) for key, value in batch.items()}
-                each = self.objective.logits(view).cpu().numpy()  # [B, T, 2]
-                for window, logits in zip(chosen.tolist(), each, strict=True):
-                    row = int(windows.row_of[window])
-                    nulls[row] = min(nulls[row], float(logits[0].sum()))
-                    for start, end, value in spans(logits, n, max_answer):
-                        texts[row].append((windows.answer(window, start, end), value))
+        for chosen, view in in_batches(windows, self.objective, 32):
+            each = self.objective.logits(view).cpu().numpy()  # [B, T, 2]
+            for window, logits in zip(chosen.tolist(), each, strict=True):
+                row = int(windows.row_of[window])
+                nulls[row] = min(nulls[row], float(logits[0].sum()))
+                for start, end, value in spans(logits, n, max_answer):
+                    texts[row].append((windows.answer(window, start, end), value))
         best = [_ranked(candidates, n) for candidates in texts]
         return {row["id"]: found for row, *found in zip(blank, best, nulls, strict=True)}
 
-    def answers(self, rows: Any, **options: Any) -> dict[str, Scored]:
+    def answers(self, rows: Any) -> dict[str, Scored]:
         """For each question the best answer, and the null score: how much better "no answer" scores than that.
 
         `answers.apply_threshold` decides.
         """
         result = {}
-        for key, (best, null) in self.read(rows, **options).items():
+        for key, (best, null) in self.read(rows).items():
             text, value = best[0] if best else ("", -float("inf"))
             result[key] = (text, null - value)
         return result
 
-    def choose_threshold(self, rows: Any, metric: str = "f1") -> float:
+    def choose_threshold(
+        self,
+        rows: Any,
+        metric: str = "f1",
+    ) -> float:
         """The threshold of "no answer" that is best on these rows; test on others."""
         return best_threshold(self.answers(rows), rows, metric)
 
-    def evaluate(self, rows: Any, threshold: float = 0.0) -> dict[str, float]:
+    def evaluate(
+        self,
+        rows: Any,
+        threshold: float = 0.0,
+    ) -> dict[str, float]:
         """EM and F1, as `answers.score`. The threshold 0 trusts the scores as they are."""
         return score(apply_threshold(self.answers(rows), threshold), rows)
 
 
-def spans(logits: np.ndarray, n: int, max_answer: int) -> list[tuple[int, int, float]]:
+def spans(
+    logits: np.ndarray,
+    n: int,
+    max_answer: int,
+) -> list[tuple[int, int, float]]:
     """The n best (start, end, score) of a window's logits [T, 2], [CLS] left out, the best first.
 
     >>> spans(np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 3.0]]), n=2, max_answer=2)
@@ -111,7 +124,14 @@ def spans(logits: np.ndarray, n: int, max_answer: int) -> list[tuple[int, int, f
     i, j = i[legal], j[legal]
     values = logits[i, 0] + logits[j, 1]
     order = np.argsort(-values, kind="stable")[:n]
-    return [(int(i[k]), int(j[k]), float(values[k])) for k in order]
+    return [
+        (
+            int(i[k]),
+            int(j[k]),
+            float(values[k]),
+        )
+        for k in order
+    ]
 
 
 def _ranked(candidates: list[Scored], n: int) -> list[Scored]:
@@ -154,7 +174,11 @@ def fine_tune(
         >>> sorted(reader.evaluate(rows))[:3]
         ['HasAns_exact', 'HasAns_f1', 'HasAns_total']
     """
-    objective = Span(copy.deepcopy(start), seed=seed, dropout=dropout)
+    objective = Span(
+        copy.deepcopy(start),
+        seed=seed,
+        dropout=dropout,
+    )
     length = min(max_length, start.max_length)
     windows = Windows(train, start.tokenizer, length, stride=stride)
     if settings.get("steps") is None and settings.get("epochs") is None:
@@ -214,12 +238,22 @@ def run(
     train, validation = data["train"], data["validation"]
     options = protocol.training(None) | settings
     options.pop("evaluate_every")
-    facts = {"split": split_hash(train, validation), "start": encoder_hash(start), "post": ""}
+    facts = {
+        "split": split_hash(train, validation),
+        "start": encoder_hash(start),
+        "post": "",
+    }
     decisive = repr([sorted(options.items()), facts])
     facts["setting"] = hashlib.sha256(decisive.encode()).hexdigest()[:12]
 
     def make(key: tuple) -> dict[str, Any]:
-        reader = fine_tune(start, train, seed=key[-1], progress=progress, **options)
+        reader = fine_tune(
+            start,
+            train,
+            seed=key[-1],
+            progress=progress,
+            **options,
+        )
         if reader.run.interrupted:
             raise KeyboardInterrupt
         scores = evaluate_across(reader.answers(validation), validation)
@@ -227,6 +261,15 @@ def run(
         row |= {"test": scores.pop("f1")} | {f"test_{name}": x for name, x in scores.items()}
         return row | facts | {"steps": reader.run.steps}
 
-    plan = {("Span", "SQuAD", len(train), 0, seed): facts["setting"] for seed in protocol.seeds}
+    plan = {
+        (
+            "Span",
+            "SQuAD",
+            len(train),
+            0,
+            seed,
+        ): facts["setting"]
+        for seed in protocol.seeds
+    }
     table, complete = collect(plan, make, folder)
     return Results(table, protocol, complete)

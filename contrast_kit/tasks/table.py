@@ -75,12 +75,27 @@ _METRICS = {
 }
 
 TASKS: dict[str, Task] = {
-    name: Task(name, task.columns, task.label_names, _METRICS.get(name, ("accuracy",)))
+    name: Task(
+        name,
+        task.columns,
+        task.label_names,
+        _METRICS.get(name, ("accuracy",)),
+    )
     for name, task in glue.TASKS.items()
 }
 """All tasks by name."""
-TASKS["amazon"] = Task("amazon", ("content",), ("negative", "positive"), ("accuracy",))
-TASKS["yelp"] = Task("yelp", ("text",), ("negative", "positive"), ("accuracy",))
+TASKS["amazon"] = Task(
+    "amazon",
+    ("content",),
+    ("negative", "positive"),
+    ("accuracy",),
+)
+TASKS["yelp"] = Task(
+    "yelp",
+    ("text",),
+    ("negative", "positive"),
+    ("accuracy",),
+)
 
 
 def get_task(name: str | Path | Task) -> Task:
@@ -100,7 +115,11 @@ def get_task(name: str | Path | Task) -> Task:
     return choose(TASKS, by_folder.get(last, last), "task in the table (tasks.Task makes one)")
 
 
-def score(task: Task | str, predicted: Any, labels: Any) -> dict[str, float]:
+def score(
+    task: Task | str,
+    predicted: Any,
+    labels: Any,
+) -> dict[str, float]:
     """Every metric of a task, which is a `Task` or its name in the table; runs are selected by the first metric.
 
     Raises:
@@ -118,7 +137,7 @@ def score(task: Task | str, predicted: Any, labels: Any) -> dict[str, float]:
     return {name: METRICS[name](predicted, labels) for name in task.metrics}
 
 
-@dataclass(frozen=True)
+@dataclass
 class TaskData:
     """A task and its splits, and their name in a table of results: "toyshop/sst2".
 
@@ -138,10 +157,10 @@ class TaskData:
     name: str = ""
 
     def __post_init__(self):
-        object.__setattr__(self, "task", get_task(self.task))
-        object.__setattr__(self, "name", self.name or self.task.name)
+        self.task = get_task(self.task)
+        self.name = self.name or self.task.name
         if not self.task.regression:
-            object.__setattr__(self, "splits", labels.in_order(self.splits, self.task.label_names))
+            self.splits = labels.in_order(self.splits, self.task.label_names)
 
     @property
     def train(self) -> Any:

@@ -106,13 +106,21 @@ def gqa_scores(rows: Any, predicted: Sequence[str]) -> dict[str, float]:
     scores = {"accuracy": float(np.mean(right))}
     if "entailed" in names:
         ids = column(rows, "question_id")
-        scores["consistency"] = _consistency(right, ids, column(rows, "entailed"))
+        scores["consistency"] = _consistency(
+            right,
+            ids,
+            column(rows, "entailed"),
+        )
     for name, key in (("validity", "valid"), ("plausibility", "plausible")):
         if key in names:
             pairs = zip(predicted, column(rows, key), strict=True)
             scores[name] = float(np.mean([answer in allowed for answer, allowed in pairs]))
     if "group" in names:
-        scores["distribution"] = _distribution(predicted, truth, column(rows, "group"))
+        scores["distribution"] = _distribution(
+            predicted,
+            truth,
+            column(rows, "group"),
+        )
     return scores
 
 
@@ -151,7 +159,11 @@ def _consistency(
     return float(np.mean(shares or [0.0]))
 
 
-def _distribution(predicted: Sequence[str], truth: Sequence[str], groups: Sequence[str]) -> float:
+def _distribution(
+    predicted: Sequence[str],
+    truth: Sequence[str],
+    groups: Sequence[str],
+) -> float:
     """Σ over true answers of (given - true)² / true, counts within a group; the mean over groups, weighted by size."""
     given = Counter(zip(groups, predicted, strict=True))
     true: dict[str, Counter] = defaultdict(Counter)

@@ -69,15 +69,27 @@ def blimp(
             f"{folder} holds no .jsonl of BLiMP: name the folder with its 67 files."
         )
     rows = []
-    for name, file in tqdm(files.items(), "BLiMP", disable=not progress):
+    for name, file in tqdm(
+        files.items(),
+        "BLiMP",
+        disable=not progress,
+    ):
         pairs = [json.loads(line) for line in file.read_text("utf-8").splitlines()[:limit]]
         texts = [pair[side] for pair in pairs for side in ("sentence_good", "sentence_bad")]
         good, bad = score(texts).view(-1, 2).T  # [2 pairs] → [pairs] each
         wins = (good > bad).double() + 0.5 * (good == bad).double()
-        facts = {"phenomenon": name, "field": pairs[0].get("field", ""), "pairs": len(pairs)}
+        facts = {
+            "phenomenon": name,
+            "field": pairs[0].get("field", ""),
+            "pairs": len(pairs),
+        }
         rows.append(facts | {"accuracy": wins.mean().item()})
     table = DataFrame(rows)
-    whole = {"phenomenon": "all", "field": "", "pairs": table["pairs"].sum()}
+    whole = {
+        "phenomenon": "all",
+        "field": "",
+        "pairs": table["pairs"].sum(),
+    }
     rows.append(whole | {"accuracy": table["accuracy"].mean()})
     return DataFrame(rows).set_index("phenomenon")
 

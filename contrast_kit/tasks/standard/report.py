@@ -44,7 +44,14 @@ class Report:
 
     def __str__(self) -> str:
         table = self.table.to_string(index=False, float_format="%.2f")
-        return "\n".join([f"Evaluation of {self.name}", "", table, *self.notes])
+        return "\n".join(
+            [
+                f"Evaluation of {self.name}",
+                "",
+                table,
+                *self.notes,
+            ]
+        )
 
     def card(self) -> str:
         """The table as a section in Markdown, to paste into a model card."""
@@ -52,7 +59,12 @@ class Report:
         for row in self.table[list(COLUMNS[1:])].itertuples(index=False):
             cells = [f"{cell:.2f}" if isinstance(cell, float) else str(cell) for cell in row]
             lines.append(f"| {' | '.join(cells)} |".replace(" nan ", " – "))
-        lines += ["", LEGEND, *(f"\n{note}" for note in self.notes), ""]
+        lines += [
+            "",
+            LEGEND,
+            *(f"\n{note}" for note in self.notes),
+            "",
+        ]
         return "\n".join(lines)
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
@@ -111,7 +123,12 @@ def evaluate(
     measure = {
         "glue": partial(_glue, limit=limit),
         "sts": partial(_sts, limit=limit),
-        "blimp": partial(_blimp, head=has_word_head(name), limit=pairs, progress=progress),
+        "blimp": partial(
+            _blimp,
+            head=has_word_head(name),
+            limit=pairs,
+            progress=progress,
+        ),
         "geometry": partial(_geometry, limit=limit),
     }
     rows, notes = [], []
@@ -121,9 +138,8 @@ def evaluate(
                 notes.append(row)
                 continue
             measurement, source, values, baseline = row
-            rows.append(
-                dict(zip(COLUMNS, (part, measurement, source, *values, baseline), strict=True))
-            )
+            cells = (part, measurement, source, *values, baseline)
+            rows.append(dict(zip(COLUMNS, cells, strict=True)))
             if progress:
                 print(f"{part}: {measurement} {values[0]:.2f}", flush=True)
     if not rows:
@@ -153,7 +169,11 @@ Both = tuple[Encoder, Encoder]
 """The encoder, and the same with random weights."""
 
 
-def _glue(both: Both, folder: Path | None, limit: int | None) -> Rows:
+def _glue(
+    both: Both,
+    folder: Path | None,
+    limit: int | None,
+) -> Rows:
     """Linear probes, × 100, beside one answer for all rows: the most frequent class, or the mean score."""
     found = _tasks(folder)
     if not found:
@@ -165,16 +185,34 @@ def _glue(both: Both, folder: Path | None, limit: int | None) -> Rows:
         if not task.regression and len(set(labels)) < 2:
             yield f"{each.name} was left out: its first {len(train):,} rows are of one class."
             continue
-        scores = [linear_probe(encoder, train, test, task=task)[metric] for encoder in both]
+        scores = [
+            linear_probe(
+                encoder,
+                train,
+                test,
+                task=task,
+            )[metric]
+            for encoder in both
+        ]
         answer, baseline = labels.mean(), "mean"
         if not task.regression:
             answer, baseline = np.bincount(labels).argmax(), "most frequent"
-        scores.append(score(task, np.full(len(test), answer), test["label"][:])[metric])
+        scores.append(
+            score(
+                task,
+                np.full(len(test), answer),
+                test["label"][:],
+            )[metric]
+        )
         values = [100 * value for value in scores]
         yield f"{task.name} probe, {metric}", f"{each.name}, {len(test):,} rows", values, baseline
 
 
-def _sts(both: Both, folder: Path | None, limit: int | None) -> Rows:
+def _sts(
+    both: Both,
+    folder: Path | None,
+    limit: int | None,
+) -> Rows:
     """Zero-shot similarity."""
     try:
         if folder is None:
@@ -193,7 +231,13 @@ def _sts(both: Both, folder: Path | None, limit: int | None) -> Rows:
         yield "mean, Spearman", f"{len(found)} tasks", table["mean"].tolist(), "TF-IDF"
 
 
-def _blimp(both: Both, folder: Path | None, head: bool, limit: int | None, progress: bool) -> Rows:
+def _blimp(
+    both: Both,
+    folder: Path | None,
+    head: bool,
+    limit: int | None,
+    progress: bool,
+) -> Rows:
     """Minimal pairs, × 100."""
     if folder is None or not blimp_files(folder):
         yield "BLiMP was left out: no folder `blimp` with its files was given."
@@ -201,7 +245,15 @@ def _blimp(both: Both, folder: Path | None, head: bool, limit: int | None, progr
     if not head:
         yield "BLiMP was left out: this folder has no trained vocabulary head."
         return
-    tables = [blimp(encoder, folder, limit=limit, progress=progress) for encoder in both]
+    tables = [
+        blimp(
+            encoder,
+            folder,
+            limit=limit,
+            progress=progress,
+        )
+        for encoder in both
+    ]
     # the files have both "syntax_semantics" and "syntax/semantics"
     fields = tables[0]["field"].str.replace("/", "_")
     fields["all"] = "all"
@@ -211,7 +263,11 @@ def _blimp(both: Both, folder: Path | None, head: bool, limit: int | None, progr
         yield f"BLiMP {field.replace('_', ' ')}", pairs, [*values, 50.0], "chance"
 
 
-def _geometry(both: Both, folder: Path | None, limit: int | None) -> Rows:
+def _geometry(
+    both: Both,
+    folder: Path | None,
+    limit: int | None,
+) -> Rows:
     """Alignment of similar sentences, and how the space is used."""
     stsb = [each for each in _tasks(folder) if each.task.name == "stsb"]
     if not stsb:
@@ -228,11 +284,19 @@ def _geometry(both: Both, folder: Path | None, limit: int | None) -> Rows:
     values = []
     for encoder in both:
         x = encoder.encode(texts).float().cpu()  # [N, D]
-        spread = (geometry.uniformity(x), geometry.anisotropy(x), geometry.effective_rank(x))
+        spread = (
+            geometry.uniformity(x),
+            geometry.anisotropy(x),
+            geometry.effective_rank(x),
+        )
         values.append([geometry.alignment(x[sides[0]], x[sides[1]]), *spread])
     names = ("alignment", "uniformity", "anisotropy", "effective rank")
     for name, ours, random in zip(names, *values, strict=True):
-        measured = [ours.item(), random.item(), float("nan")]
+        measured = [
+            ours.item(),
+            random.item(),
+            float("nan"),
+        ]
         yield name, f"{stsb[0].name}, {len(texts):,} texts", measured, "–"
 
 

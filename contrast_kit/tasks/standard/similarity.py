@@ -110,7 +110,11 @@ def sts(
     return frame
 
 
-def _aggregated(subsets: Mapping[str, Rows], similarity: Callable, aggregation: str) -> float:
+def _aggregated(
+    subsets: Mapping[str, Rows],
+    similarity: Callable,
+    aggregation: str,
+) -> float:
     cosines, scores = [], []
     for rows in subsets.values():
         first, second, wanted = zip(*rows, strict=True)
@@ -205,5 +209,10 @@ def _sick_rows(file: Path) -> Rows:
     from pandas import read_csv
 
     names = ["sentence_A", "sentence_B", "relatedness_score"]
-    rows = read_csv(file, sep="\t", quoting=csv.QUOTE_NONE, dtype={names[2]: float})[names]
+    rows = read_csv(
+        file,
+        sep="\t",
+        quoting=csv.QUOTE_NONE,
+        dtype={names[2]: float},
+    )[names]
     return list(rows.itertuples(index=False, name=None))
