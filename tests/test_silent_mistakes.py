@@ -22,9 +22,9 @@ from contrast_kit.objectives import (
     MLM,
     SCL,
     FineTune,
-    Prompt,
     SimCSE,
 )
+from contrast_kit.tasks import Prompt
 
 X = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))
 Y = torch.randn(6, 4, generator=torch.Generator().manual_seed(1))
