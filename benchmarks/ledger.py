@@ -23,7 +23,13 @@ import numpy as np
 import pandas as pd
 from _ledger_printed import capt_printed, cmlm_printed, coco_printed, scl_printed
 from _ledger_rows import HELD, NOT_HELD, PAPERS, UNCLEAR, UNTESTABLE
-from _ledger_trials import books_runs, few_label_runs, not_decided, picture_runs, scoreboard_runs
+from _ledger_trials import (
+    books_runs,
+    few_label_runs,
+    not_decided,
+    picture_runs,
+    scoreboard_runs,
+)
 from _origin import write_origin
 
 import contrast_kit as ck

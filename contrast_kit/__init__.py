@@ -20,11 +20,11 @@ if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at firs
         losses,
         masking,
         objectives,
-        papers,
         plots,
         tasks,
         vision,
     )
+    from contrast_kit.data import papers
     from contrast_kit.encoder import Encoder
     from contrast_kit.fast import faster
     from contrast_kit.objectives import schedules
@@ -66,6 +66,7 @@ _HOME = {
     "Training": "training",
     "faster": "fast",
     "fit": "training",
+    "papers": "data",
     "plan": "training",
     "schedules": "objectives",
 }

@@ -37,7 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
     if command not in COMMANDS:
         from contrast_kit._util import meant
 
-        print(f"There is no command {command!r}; {meant(command, COMMANDS)}", file=sys.stderr)
+        print(
+            f"There is no command {command!r}; {meant(command, COMMANDS)}",
+            file=sys.stderr,
+        )
         return 2
     # Each is imported when it is asked for: `check` works on machines where nothing else can be imported.
     return importlib.import_module(f"contrast_kit.commands.{command}").main(rest)

@@ -39,7 +39,11 @@ def unchecked(on: bool = True) -> Iterator[None]:
 
 def is_traced(x: Tensor) -> bool:
     """Whether x has no values now: on the device "meta", in `torch.compile`, or in a transform of `torch.func`."""
-    return x.is_meta or torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+    return (
+        x.is_meta
+        or torch.compiler.is_compiling()
+        or torch._C._are_functorch_transforms_active()
+    )
 
 
 def reads(x: Tensor) -> bool:
@@ -90,7 +94,9 @@ def normalise(x: Tensor, name: str = "x") -> Tensor:
                 [0.0000, 1.0000]])
     """
     if x.dim() != 2:
-        raise ValueError(f"{name} must be [N, D], one vector a row, got shape {list(x.shape)}.")
+        raise ValueError(
+            f"{name} must be [N, D], one vector a row, got shape {list(x.shape)}."
+        )
     x = x.to(torch.promote_types(x.dtype, torch.float32))
     norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)  # [N, D] -> [N, 1]
     usable = torch.isfinite(norm.detach()) & (norm.detach() > 0)
@@ -123,7 +129,9 @@ def integers(x: Any, n: int | None, device: torch.device, name: str) -> Tensor:
     if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
         raise TypeError(f"{name} must be integers, not {x.dtype}.")
     if n is not None and x.shape != (n,):
-        raise ValueError(f"{name} must be [{n}], one for each row, got shape {list(x.shape)}.")
+        raise ValueError(
+            f"{name} must be [{n}], one for each row, got shape {list(x.shape)}."
+        )
     return x
 
 
@@ -252,7 +260,9 @@ def _options(hint: Any) -> tuple:
 
 def _fits(value: Any, hint: Any) -> bool:
     if get_origin(hint) is Literal:
-        return any(type(value) is type(choice) and value == choice for choice in get_args(hint))
+        return any(
+            type(value) is type(choice) and value == choice for choice in get_args(hint)
+        )
     if get_origin(hint) is Annotated:
         limits = get_args(hint)[1]
         if not is_number(value) or (limits.whole and not isinstance(value, Integral)):

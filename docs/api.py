@@ -26,7 +26,7 @@ ROOMS = {
     "contrast_kit.data.paraphrase": "the same in other words",
     "contrast_kit.tasks": "what an encoder is good for",
     "contrast_kit.tasks.standard": "standard examinations of any saved encoder",
-    "contrast_kit.papers": "the published settings and tables",
+    "contrast_kit.data.papers": "the published settings and tables",
     "contrast_kit.exercises": "checks for the exercises of the notebooks",
     "contrast_kit.fast": "what is only for speed",
 }

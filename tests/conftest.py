@@ -20,9 +20,7 @@ from contrast_kit.fast import vocabulary
 REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
 real_data = pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")
 
-LONGEST = (
-    "data_toyshop objectives_coco_lm processes odd_calls main benchmarks faults training pretended"
-)
+LONGEST = "data_toyshop objectives_coco_lm processes odd_calls main benchmarks faults training pretended"
 LONGEST += " planning examples"
 
 
@@ -50,12 +48,16 @@ def encoder(tokenizer):
     return make_encoder(tokenizer)
 
 
-ONE_LAYER = dict(num_hidden_layers=1, hidden_size=32, num_attention_heads=2, intermediate_size=64)
+ONE_LAYER = dict(
+    num_hidden_layers=1, hidden_size=32, num_attention_heads=2, intermediate_size=64
+)
 
 
 def make_encoder(tokenizer, **options):
     """A one-layer encoder of width 32."""
-    return ck.Encoder.tiny(tokenizer, **(dict(dropout=0.0, max_length=64) | ONE_LAYER | options))
+    return ck.Encoder.tiny(
+        tokenizer, **(dict(dropout=0.0, max_length=64) | ONE_LAYER | options)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +69,9 @@ def opinions():
 @pytest.fixture(scope="module")
 def start(opinions):
     """An encoder for them that has learned nothing."""
-    return make_encoder(ck.data.train_tokenizer(list(opinions.train["sentence"]), vocab_size=300))
+    return make_encoder(
+        ck.data.train_tokenizer(list(opinions.train["sentence"]), vocab_size=300)
+    )
 
 
 @pytest.fixture
@@ -105,7 +109,9 @@ def generator():
 def blocks(monkeypatch):
     """A list that grows by each block of positions in which word scores are made: empty where all stand together."""
     done, one_block = [], vocabulary._softmax
-    monkeypatch.setattr(vocabulary, "_softmax", lambda *args: done.append(1) or one_block(*args))
+    monkeypatch.setattr(
+        vocabulary, "_softmax", lambda *args: done.append(1) or one_block(*args)
+    )
     return done
 
 

@@ -77,7 +77,10 @@ def look(folder):
     """Every checkpoint must be whole: each file opens, and they say the step of their name."""
     for path in checkpoint.checkpoints(folder):
         state = json.loads((path / "state.json").read_text())
-        assert path.name == f"step-{state['step']:08d}" and len(state["rows"]) == state["step"]
+        assert (
+            path.name == f"step-{state['step']:08d}"
+            and len(state["rows"]) == state["step"]
+        )
         assert torch.load(path / "tensors.pt", weights_only=True)
 
 
@@ -109,7 +112,9 @@ def kills(count, expected, duration, seed=0):
                 amid_saving += any(folder.glob(".step-*"))
                 look(folder)
             assert answer.read_text() == expected, f"run {runs} ended with other weights"
-            assert len(checkpoint.checkpoints(folder)) == 2 and not any(folder.glob(".step-*"))
+            assert len(checkpoint.checkpoints(folder)) == 2 and not any(
+                folder.glob(".step-*")
+            )
             shutil.rmtree(folder)
     return {
         "kills": killed,
@@ -146,19 +151,24 @@ def full_disk(expected):
         def fill(run):
             if run.steps == 3:
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-                resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
+                resource.setrlimit(
+                    resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY)
+                )
 
         def work():
             try:
                 return train(place / "run", callback=fill)
             finally:
                 resource.setrlimit(
-                    resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+                    resource.RLIMIT_FSIZE,
+                    (resource.RLIM_INFINITY, resource.RLIM_INFINITY),
                 )
 
         assert ended(copy_of_this_process(work, place / "answer"), 60)
         said = (place / "answer").read_text()
-        assert said.startswith("OSError: The checkpoint") and "could not be written" in said, said
+        assert (
+            said.startswith("OSError: The checkpoint") and "could not be written" in said
+        ), said
         assert said.endswith(
             "the last good checkpoint is " + str(place / "run" / "step-00000002") + "."
         ), said
@@ -189,7 +199,9 @@ def lost_worker(how, expected, world=3, patience=4):
         look(place / "run")
         resumed = workers(world, place / "run", place)
     for words in said:
-        assert words.startswith("LostError: Another process ended or did not answer"), words
+        assert words.startswith("LostError: Another process ended or did not answer"), (
+            words
+        )
         assert "start all of them again, with resume=True" in words
     assert resumed == [expected] * world
     return {"seconds": seconds}
@@ -205,7 +217,11 @@ def workers(world, folder, place, callback=None, others=False):
 
     def work(rank):
         where = dict(
-            WORLD_SIZE=world, RANK=rank, LOCAL_RANK=rank, MASTER_PORT=port, MASTER_ADDR="127.0.0.1"
+            WORLD_SIZE=world,
+            RANK=rank,
+            LOCAL_RANK=rank,
+            MASTER_PORT=port,
+            MASTER_ADDR="127.0.0.1",
         )
         os.environ.update(
             {name: str(value) for name, value in where.items()}, ACCELERATE_USE_CPU="true"
@@ -239,7 +255,12 @@ if __name__ == "__main__":
         "a worker killed": lost_worker(signal.SIGKILL, expected),
         "a worker that hangs": lost_worker(signal.SIGSTOP, expected),
     }
-    expected, seconds = alone()  # from here on this process, and each copy of it, trains by itself
-    found |= {"a full disk": full_disk(expected), "between": between_checkpoints(expected)}
+    expected, seconds = (
+        alone()
+    )  # from here on this process, and each copy of it, trains by itself
+    found |= {
+        "a full disk": full_disk(expected),
+        "between": between_checkpoints(expected),
+    }
     found |= {"kills": kills(number, expected, seconds)}
     print(json.dumps(found, indent=1))

@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 
 CHROMIUM = next(
-    filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
+    filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])),
+    None,
 )
 FLAGS = [
     "--no-sandbox",  # containers run as root
@@ -31,7 +32,10 @@ SECONDS_TO_START, SECONDS_TO_RUN = 60, 300
 # Every cell exists in the page also while it is off screen, and nothing asks the network or the reader.
 SETTINGS = {
     "@jupyterlab/notebook-extension/tracker": {"windowingMode": "none"},
-    "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    "@jupyterlab/apputils-extension/notification": {
+        "fetchNews": "false",
+        "checkForUpdates": False,
+    },
 }
 
 MARKS = [
@@ -46,12 +50,21 @@ MARKS = [
 def notebook(*cells: str) -> dict[str, Any]:
     """A notebook of code cells, as it stands in a file."""
     blank = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
-    kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+    kernel = {
+        "name": "python3",
+        "display_name": "Python 3 (ipykernel)",
+        "language": "python",
+    }
     made = [
         blank | {"id": f"c{i}", "source": textwrap.dedent(cell).strip()}
         for i, cell in enumerate(cells)
     ]
-    return {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    return {
+        "cells": made,
+        "metadata": {"kernelspec": kernel},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
 
 
 def free_port() -> int:
@@ -84,7 +97,9 @@ def lab(home: Path) -> Iterator[str]:
         "IPYTHONDIR": "ipython",
     }
     env = os.environ | {name: str(home / folder) for name, folder in own.items()}
-    env.pop("MPLBACKEND", None)  # the kernel chooses its own, which shows figures in the page
+    env.pop(
+        "MPLBACKEND", None
+    )  # the kernel chooses its own, which shows figures in the page
     address = f"http://127.0.0.1:{(port := free_port())}"
     command = [
         sys.executable,
@@ -102,11 +117,15 @@ def lab(home: Path) -> Iterator[str]:
     command += [f"--ServerApp.root_dir={home / 'notebooks'}"]
     log = home / "lab.log"
     with log.open("w") as out:
-        server = subprocess.Popen(command, env=env, cwd=home, stdout=out, stderr=subprocess.STDOUT)
+        server = subprocess.Popen(
+            command, env=env, cwd=home, stdout=out, stderr=subprocess.STDOUT
+        )
     try:
         deadline = time.monotonic() + SECONDS_TO_START
         while not answers(f"{address}/api/status"):
-            assert server.poll() is None and time.monotonic() < deadline, log.read_text()[-2000:]
+            assert server.poll() is None and time.monotonic() < deadline, log.read_text()[
+                -2000:
+            ]
             time.sleep(0.2)
         yield address
     finally:
@@ -132,12 +151,8 @@ RUN = """() => {
     run();
 }"""
 CELLS = "() => jupyterapp.shell.currentWidget.content.widgets.map(cell => cell.model.toJSON())"
-HEIGHT = (
-    "() => document.querySelector('.jp-NotebookPanel .jp-WindowedPanel-inner')?.scrollHeight ?? 0"
-)
-BROKEN = (
-    "() => [...document.querySelectorAll('.jp-OutputArea img')].filter(i => !i.naturalWidth).length"
-)
+HEIGHT = "() => document.querySelector('.jp-NotebookPanel .jp-WindowedPanel-inner')?.scrollHeight ?? 0"
+BROKEN = "() => [...document.querySelectorAll('.jp-OutputArea img')].filter(i => !i.naturalWidth).length"
 
 # What one would see in the notebook's next cell.
 ASK = """async expression => {
@@ -154,7 +169,9 @@ def opened(address: str, chromium: Any, name: str) -> tuple[Any, list[str]]:
     complaints = []
     page.on(
         "console",
-        lambda message: complaints.append(message.text) if message.type == "error" else None,
+        lambda message: (
+            complaints.append(message.text) if message.type == "error" else None
+        ),
     )
     page.on("pageerror", lambda error: complaints.append(error.stack))
     page.goto(f"{address}/lab/tree/{name}?reset", timeout=1000 * SECONDS_TO_START)
@@ -163,12 +180,16 @@ def opened(address: str, chromium: Any, name: str) -> tuple[Any, list[str]]:
     page.wait_for_function("() => window.allRun", timeout=1000 * SECONDS_TO_RUN)
     page.wait_for_function(IDLE, timeout=1000 * SECONDS_TO_START)
     cells = [
-        cell for cell in page.evaluate(CELLS) if cell["cell_type"] == "code" and cell["source"]
+        cell
+        for cell in page.evaluate(CELLS)
+        if cell["cell_type"] == "code" and cell["source"]
     ]
     assert cells
     for cell in cells:
         source = "".join(cell["source"])[:80]
-        failed = [each["evalue"] for each in cell["outputs"] if each["output_type"] == "error"]
+        failed = [
+            each["evalue"] for each in cell["outputs"] if each["output_type"] == "error"
+        ]
         expected = "raises-exception" in cell["metadata"].get("tags", [])
         assert bool(failed) == expected, f"error in {source!r}: {failed}"
         assert cell["execution_count"], f"not run: {source!r}"
@@ -179,7 +200,9 @@ def opened(address: str, chromium: Any, name: str) -> tuple[Any, list[str]]:
 
 def tall(page: Any) -> None:
     """Make the page as tall as the notebook, so that one picture shows all of it."""
-    page.set_viewport_size({"width": 1300, "height": min(200 + page.evaluate(HEIGHT), 16000)})
+    page.set_viewport_size(
+        {"width": 1300, "height": min(200 + page.evaluate(HEIGHT), 16000)}
+    )
     page.wait_for_timeout(500)
 
 
@@ -188,7 +211,9 @@ def ask(page: Any, expression: str) -> Any:
     return ast.literal_eval(page.evaluate(ASK, expression))
 
 
-def eventually(page: Any, happened: Callable[[], Any], what: str, seconds: float = 15) -> Any:
+def eventually(
+    page: Any, happened: Callable[[], Any], what: str, seconds: float = 15
+) -> Any:
     """The first true answer of `happened()`, asked again and again."""
     deadline = time.monotonic() + seconds
     while not (value := happened()):

@@ -21,7 +21,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def copied(folder: Path) -> Path:
     """The repository in another folder, without what git, the environment and runs left in it."""
-    out = shutil.ignore_patterns(".*", "__pycache__", "notebooks", "runs", "site", "*.egg-info")
+    out = shutil.ignore_patterns(
+        ".*", "__pycache__", "notebooks", "runs", "site", "*.egg-info"
+    )
     return Path(shutil.copytree(ROOT, folder / "copy", ignore=out))
 
 
@@ -55,16 +57,22 @@ def fate(copy: Path, file: str, right: str, mistake: str, test: str) -> str:
         returned = outcome(copy, test)
     finally:
         place.write_text(before)
-    return {0: "SURVIVED", 1: "killed"}.get(returned, f"NO TEST: pytest returned {returned}")
+    return {0: "SURVIVED", 1: "killed"}.get(
+        returned, f"NO TEST: pytest returned {returned}"
+    )
 
 
 def main() -> None:
-    chosen = [mutant for mutant in MUTANTS if all(word in mutant[0] for word in sys.argv[1:])]
+    chosen = [
+        mutant for mutant in MUTANTS if all(word in mutant[0] for word in sys.argv[1:])
+    ]
     with tempfile.TemporaryDirectory() as name:
         copy = copied(Path(name))
         for test in dict.fromkeys(mutant[-1] for mutant in chosen):
             if returned := outcome(copy, test):
-                sys.exit(f"Without a mutant, {test} does not pass: pytest returned {returned}.")
+                sys.exit(
+                    f"Without a mutant, {test} does not pass: pytest returned {returned}."
+                )
         for what, *mutant in chosen:
             print(f"{what:<24} {fate(copy, *mutant)}", flush=True)
 

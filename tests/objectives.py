@@ -7,7 +7,9 @@ import contrast_kit as ck
 
 def queued(objective):
     """CAPT in the middle of a run: some vectors in the queue, among them of texts of the batch."""
-    rows = torch.randn(5, objective.encoder.width, generator=torch.Generator().manual_seed(2))
+    rows = torch.randn(
+        5, objective.encoder.width, generator=torch.Generator().manual_seed(2)
+    )
     objective.queue.push(rows, torch.tensor([0, 3, 3, 50, 51]))
     return objective
 
@@ -33,7 +35,8 @@ def placed(objective):
         first, answerable = torch.ones_like(batch["text_id"]), batch["maskable"].clone()
         answerable[:, 0] = True
         return views(
-            batch | {"start": first, "end": first + 2, "answerable": answerable}, generator
+            batch | {"start": first, "end": first + 2, "answerable": answerable},
+            generator,
         )
 
     objective.views = with_places
@@ -48,7 +51,10 @@ class Learns(ck.objectives.CMLM):
         self.log_tau = torch.nn.Parameter(torch.tensor(-1.0))
 
     def contrast(self, vectors, facts):
-        h = [torch.nn.functional.normalize(vectors[name]["h"], dim=1) for name in ("T0", "T1")]
+        h = [
+            torch.nn.functional.normalize(vectors[name]["h"], dim=1)
+            for name in ("T0", "T1")
+        ]
         logits = h[0] @ h[1].T / self.log_tau.exp()
         return {
             "contrast": torch.nn.functional.cross_entropy(
@@ -64,14 +70,22 @@ OBJECTIVES = {
     "cmlm info_nce": lambda e: ck.objectives.CMLM(e, K=2, contrast="info_nce", tau=0.05),
     "cmlm nt_xent": lambda e: ck.objectives.CMLM(e, contrast="nt_xent", tau=0.05),
     "cmlm learned tau": lambda e: Learns(e, K=1, contrast="info_nce"),
-    "cmlm without its mlm": lambda e: ck.objectives.CMLM(e, contrast="nt_xent", mlm=False),
-    "cmlm drm": lambda e: ck.objectives.CMLM(e, contrast="info_nce", complement=False, p_drm=0.5),
+    "cmlm without its mlm": lambda e: ck.objectives.CMLM(
+        e, contrast="nt_xent", mlm=False
+    ),
+    "cmlm drm": lambda e: ck.objectives.CMLM(
+        e, contrast="info_nce", complement=False, p_drm=0.5
+    ),
     "coco_lm": lambda e: ck.objectives.COCOLM(e),
-    "coco_lm printed sums": lambda e: ck.objectives.COCOLM(e, reduction="paper_sum", scl_head=True),
+    "coco_lm printed sums": lambda e: ck.objectives.COCOLM(
+        e, reduction="paper_sum", scl_head=True
+    ),
     "electra": lambda e: ck.objectives.ELECTRA(e),
     "all_token": lambda e: ck.objectives.AllTokenMLM(e),
     "capt": lambda e: queued(ck.objectives.CAPT(e, queue=7)),
-    "capt by id": lambda e: queued(ck.objectives.CAPT(e, queue=7, tau=0.1, ignore_duplicates=True)),
+    "capt by id": lambda e: queued(
+        ck.objectives.CAPT(e, queue=7, tau=0.1, ignore_duplicates=True)
+    ),
     "fine-tune": lambda e: ck.objectives.FineTune(e, classes=4, dropout=0.0),
     "scl": lambda e: ck.objectives.SCL(e, classes=4, dropout=0.0),
     "scl sum": lambda e: ck.objectives.SCL(

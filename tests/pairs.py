@@ -18,9 +18,12 @@ def make_pairs(texts, tokenizer, n=12):
     """`n` sentences, each beside a picture; the first two, and the next two, beside the same one."""
     answers = [["red"] * 7 + ["scarlet"] * 3, ["two"] * 10, None]
     rows = [
-        {"text": text, "image_id": i // 2 if i < 4 else i - 2} for i, text in enumerate(texts[:n])
+        {"text": text, "image_id": i // 2 if i < 4 else i - 2}
+        for i, text in enumerate(texts[:n])
     ]
-    rows = [row | {"answers": answers[i % 3], "label": i % 2} for i, row in enumerate(rows)]
+    rows = [
+        row | {"answers": answers[i % 3], "label": i % 2} for i, row in enumerate(rows)
+    ]
     return ck.data.Regions(rows, tokenizer, pictures(n), max_length=64, answers=ANSWERS)
 
 
@@ -43,7 +46,9 @@ def make_encoder(tokenizer, **options):
         num_attention_heads=2,
         intermediate_size=64,
     )
-    sizes = dict(features=WIDTH, objects=CLASSES, attributes=CLASSES, answers=len(ANSWERS))
+    sizes = dict(
+        features=WIDTH, objects=CLASSES, attributes=CLASSES, answers=len(ANSWERS)
+    )
     return ck.CrossModalEncoder.tiny(
         tokenizer, **(dict(dropout=0.0, max_length=64) | shape | sizes | options)
     )
@@ -51,7 +56,9 @@ def make_encoder(tokenizer, **options):
 
 def queued(objective):
     """CAPT in the middle of a run: some vectors in the queue, among them of pictures of the batch."""
-    rows = torch.randn(5, objective.encoder.width, generator=torch.Generator().manual_seed(2))
+    rows = torch.randn(
+        5, objective.encoder.width, generator=torch.Generator().manual_seed(2)
+    )
     objective.queue.push(rows, torch.tensor([0, 3, 3, 50, 51]))
     return objective
 

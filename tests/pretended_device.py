@@ -49,7 +49,10 @@ def tree_map(function, x):
     """A function of everything in lists, tuples and dicts; torch's own of this name takes most of the time here."""
     if isinstance(x, LISTS):
         return type(x)(
-            [tree_map(function, part) if isinstance(part, MANY) else function(part) for part in x]
+            [
+                tree_map(function, part) if isinstance(part, MANY) else function(part)
+                for part in x
+            ]
         )
     return (
         {key: tree_map(function, part) for key, part in x.items()}
@@ -61,7 +64,9 @@ def tree_map(function, x):
 def tensors_in(x) -> list[torch.Tensor]:
     """The tensors in lists, tuples and dicts."""
     found = []
-    tree_map(lambda part: found.append(part) if isinstance(part, torch.Tensor) else None, x)
+    tree_map(
+        lambda part: found.append(part) if isinstance(part, torch.Tensor) else None, x
+    )
     return found
 
 
@@ -105,14 +110,20 @@ def _strided(x: torch.Tensor, size, stride, offset=None) -> torch.Tensor:
 def _unwrap(x):
     if on_device(x):
         return behind(x)
-    return torch.device("cpu") if isinstance(x, torch.device) and x.type == DEVICE_TYPE else x
+    return (
+        torch.device("cpu")
+        if isinstance(x, torch.device) and x.type == DEVICE_TYPE
+        else x
+    )
 
 
 def _place() -> str:
     """The line of the kit that asked."""
     frame = sys._getframe()
     while frame:
-        _, kit, file = frame.f_code.co_filename.replace("\\", "/").rpartition("contrast_kit/")
+        _, kit, file = frame.f_code.co_filename.replace("\\", "/").rpartition(
+            "contrast_kit/"
+        )
         if kit:
             return f"{file}:{frame.f_lineno}"
         frame = frame.f_back
@@ -147,7 +158,9 @@ def _on_the_cpu(operation, *args, **kwargs):
         lambda x: known[id(x)] if id(x) in known else _unwrap(x), (args, kwargs)
     )
     same = (
-        torch.ops.aten.reshape if name in ("view", "_unsafe_view") else _overload(operation, args)
+        torch.ops.aten.reshape
+        if name in ("view", "_unsafe_view")
+        else _overload(operation, args)
     )
     with torch.no_grad():
         made = (
@@ -188,7 +201,9 @@ def _overload(operation, args: tuple):
     Only where it must: to choose by arguments, torch prints every tensor into the message of each that does not fit.
     """
     numbers = any(
-        isinstance(args[i], int | float) for i in _places_of_tensors(operation) if i < len(args)
+        isinstance(args[i], int | float)
+        for i in _places_of_tensors(operation)
+        if i < len(args)
     )
     return operation._overloadpacket if numbers else operation
 

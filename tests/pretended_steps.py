@@ -36,7 +36,11 @@ def batch_of_eight():
 def step(name, batch, tokenizer, where, way="plain"):
     """The loss of one step."""
     torch.manual_seed(0)
-    objective = ck.faster(OBJECTIVES[name](make_encoder(tokenizer)), **WAYS[way]).train().to(where)
+    objective = (
+        ck.faster(OBJECTIVES[name](make_encoder(tokenizer)), **WAYS[way])
+        .train()
+        .to(where)
+    )
     moved = {key: value.to(where) for key, value in batch.items()}
     torch.manual_seed(0)
     parts, _ = gradient(objective, [moved], None)
@@ -71,7 +75,10 @@ def contrasts(device):
         "sup_con": lambda a, b: losses.sup_con(a, labels.to(a.device), 0.1),
     }
     for name, call in calls.items():
-        vectors = [torch.randn(n, 8, generator=torch.Generator().manual_seed(i)) for i in range(2)]
+        vectors = [
+            torch.randn(n, 8, generator=torch.Generator().manual_seed(i))
+            for i in range(2)
+        ]
         values = []
         for where in (torch.device("cpu"), device):
             moved = [x.to(where).requires_grad_() for x in vectors]
@@ -83,7 +90,11 @@ def contrasts(device):
                 loss = call(*moved)
                 loss.backward()
             values.append(float(loss.detach()))
-        found[name] = {"largest": pretended_device.largest, "cpu": values[0], "device": values[1]}
+        found[name] = {
+            "largest": pretended_device.largest,
+            "cpu": values[0],
+            "device": values[1],
+        }
     return found
 
 

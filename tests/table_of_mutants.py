@@ -46,15 +46,15 @@ MUTANTS = [
     (
         "noise alike in all draws",
         "tasks/runs.py",
-        "seed=planned.draw)",
-        "seed=0)",
+        "seed=planned.draw",
+        "seed=0",
         "tasks_protocols: noise_of_its_own",
     ),
     (
         "noise by seed",
         "tasks/runs.py",
-        "seed=planned.draw)",
-        "seed=planned.seed)",
+        "seed=planned.draw",
+        "seed=planned.seed",
         "tasks_protocols: noise_of_its_own",
     ),
     (
@@ -487,8 +487,8 @@ MUTANTS = [
     (
         "farthest name",
         "data/labels.py",
-        'in reversed(hint.lower().split("/")):',
-        'in hint.lower().split("/"):',
+        "in reversed(places):",
+        "in places:",
         "data_labels: same_names",
     ),
     (
@@ -669,8 +669,8 @@ MUTANTS = [
     (
         "rate of the third pass",
         "objectives/simcse.py",
-        "Mask(self.config.p_m)(batch",
-        "Mask()(batch",
+        "Mask(self.config.p_m)(",
+        "Mask()(",
         "objectives_simcse: third_pass",
     ),
     (
@@ -704,8 +704,8 @@ MUTANTS = [
     (
         "BERT's head halved",
         "encoder/word_head.py",
-        "return [head.dense, head.transform_act_fn, head.LayerNorm, model.cls.predictions.decoder]",
-        "return [model.cls.predictions.decoder]",
+        "return [head.dense, head.transform_act_fn, head.LayerNorm, words]",
+        "return [words]",
         "architectures: word_scores",
     ),
     (
@@ -732,8 +732,8 @@ MUTANTS = [
     (
         "random words all over",
         "objectives/auxiliary.py",
-        'torch.where(view["selected"], torch.randint(self.vocab_size, ids.shape, **draw), ids)',
-        "torch.randint(self.vocab_size, ids.shape, **draw)",
+        'torch.where(view["selected"], words, ids)',
+        "words",
         "objectives_coco_lm: replacements_are",
     ),
     (

@@ -27,15 +27,27 @@ def words():
 
 def tiny(kind, tokenizer):
     """An encoder of this architecture with random weights."""
-    sizes = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
-    ids = dict(pad_token_id=tokenizer.pad_token_id, bos_token_id=2, eos_token_id=3, cls_token_id=2)
+    sizes = dict(
+        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32
+    )
+    ids = dict(
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=2,
+        eos_token_id=3,
+        cls_token_id=2,
+    )
     more = {"embedding_size": 8} if kind in TWO_WIDTHS else {}
     if kind == "rembert":
         more = {"input_embedding_size": 8, "output_embedding_size": 24}
     if kind == "xmod":
         more = {"default_language": "en_XX"}
     config = AutoConfig.for_model(
-        kind, vocab_size=len(tokenizer), max_position_embeddings=64, **sizes, **ids, **more
+        kind,
+        vocab_size=len(tokenizer),
+        max_position_embeddings=64,
+        **sizes,
+        **ids,
+        **more,
     )
     torch.manual_seed(0)
     return ck.Encoder(AutoModelForMaskedLM.from_config(config), tokenizer).eval()

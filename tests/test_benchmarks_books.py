@@ -17,7 +17,9 @@ from contrast_kit.data import toyshop
 
 @pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
-def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tmp_path, capsys):
+def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(
+    monkeypatch, tmp_path, capsys
+):
     bench = benchmark_script("books")
     texts = toyshop.corpus(340)
     monkeypatch.setitem(
@@ -28,13 +30,17 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
         "mlm-seed-1",
     ]
     assert bench["quarters"](11_000) == [2_500, 5_500, 8_000]  # of what is saved
-    for name, value in dict(save_every=1, log_every=1, batch_size=16, max_length=32).items():
+    for name, value in dict(
+        save_every=1, log_every=1, batch_size=16, max_length=32
+    ).items():
         monkeypatch.setitem(bench["TRAINING"], name, value)
     begun, fit, dropped = [], ck.fit, set()
 
     def watched_fit(objective, *arguments, **settings):
         dropped.update(
-            module.p for module in objective.modules() if isinstance(module, torch.nn.Dropout)
+            module.p
+            for module in objective.modules()
+            if isinstance(module, torch.nn.Dropout)
         )
         run = fit(objective, *arguments, **settings)
         home = Path(settings["folder"]).parent
@@ -44,9 +50,20 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
     monkeypatch.setattr(ck, "fit", watched_fit)
 
     def make(method):
-        command = ["books.py", method, "--books", "none", "--folder", str(tmp_path), "--steps", "2"]
+        command = [
+            "books.py",
+            method,
+            "--books",
+            "none",
+            "--folder",
+            str(tmp_path),
+            "--steps",
+            "2",
+        ]
         command += ["--out", str(tmp_path), "--keep", str(tmp_path / "kept" / method)]
-        command += ["--precision", "bf16", "--seed", "1"] if method == "post-electra" else []
+        command += (
+            ["--precision", "bf16", "--seed", "1"] if method == "post-electra" else []
+        )
         monkeypatch.setattr(sys, "argv", command)
         begun.clear()
         bench["main"]()
@@ -63,7 +80,10 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
     for method, first in firsts.items():
         asked, told = make(method)
         place = bench["home"](tmp_path, method, 2, int(method == "post-electra")).name
-        assert [name for name, _ in asked] == [*first, place]  # CMLM goes on from masked LM
+        assert [name for name, _ in asked] == [
+            *first,
+            place,
+        ]  # CMLM goes on from masked LM
         assert ("loss_of_frequencies" in told) == (method in ("mlm", "cmlm"))
         kept = ck.Encoder.from_pretrained(tmp_path / "kept" / method)
         assert (tmp_path / "kept" / method / "copy_head.safetensors").exists() == (
@@ -72,13 +92,19 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
         assert (
             kept.width == 256 and kept.model.config.hidden_dropout_prob == 0.1
         )  # for whoever fine-tunes it
-        assert (tmp_path / place / "encoder-1" / "model.safetensors").is_file()  # half of its steps
-    assert dropped == {0.0}  # in the encoder and in what is made beside it, as COCO-LM's auxiliary
+        assert (
+            tmp_path / place / "encoder-1" / "model.safetensors"
+        ).is_file()  # half of its steps
+    assert dropped == {
+        0.0
+    }  # in the encoder and in what is made beside it, as COCO-LM's auxiliary
     tables = {
         name: (tmp_path / f"books_{name}.csv").read_text()
         for name in ("encoders", "curves", "held_out")
     }
-    encoders, curves, held = (list(csv.DictReader(table.splitlines())) for table in tables.values())
+    encoders, curves, held = (
+        list(csv.DictReader(table.splitlines())) for table in tables.values()
+    )
     assert [(row["method"], row["start"], row["steps"]) for row in encoders] == [
         ("mlm", "new weights", "2"),
         ("cmlm", "half-mlm", "2"),
@@ -88,7 +114,9 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
         ("coco-lm", "new weights", "2"),
     ]
     assert all(float(row["seconds"]) > 0 for row in encoders)
-    last = [row["part"] for row in curves if (row["method"], row["step"]) == ("coco-lm", "2")]
+    last = [
+        row["part"] for row in curves if (row["method"], row["step"]) == ("coco-lm", "2")
+    ]
     assert last == ["aux_mlm", "copy", "lm", "contrast"]
     known = {
         method: {row["part"] for row in held if row["method"] == method}
@@ -103,9 +131,16 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(monkeypatch, tm
         "aux_acc",
     }
     written = (tmp_path / f"{method}-2" / "encoder" / "model.safetensors").read_bytes()
-    again, _ = make(method)  # what is made is opened: no step is taken, and nothing recorded twice
-    assert written == (tmp_path / f"{method}-2" / "encoder" / "model.safetensors").read_bytes()
-    assert tables == {name: (tmp_path / f"books_{name}.csv").read_text() for name in tables}
+    again, _ = make(
+        method
+    )  # what is made is opened: no step is taken, and nothing recorded twice
+    assert (
+        written
+        == (tmp_path / f"{method}-2" / "encoder" / "model.safetensors").read_bytes()
+    )
+    assert tables == {
+        name: (tmp_path / f"books_{name}.csv").read_text() for name in tables
+    }
     assert again == [asked[-1]]  # no step is noted again
 
 
@@ -120,7 +155,9 @@ def test_processor_seconds_add_up_over_sittings(tmp_path):
         (150, 13, 0),
         (200, 24, 0),
     ]
-    (tmp_path / "seconds.csv").write_text("\n".join(",".join(map(str, row)) for row in sittings))
+    (tmp_path / "seconds.csv").write_text(
+        "\n".join(",".join(map(str, row)) for row in sittings)
+    )
     found = benchmark_script("books")["processor_seconds"](tmp_path)
     assert found == {50: 10, 100: 20, 150: 33, 200: 44}
 
@@ -150,16 +187,23 @@ def test_a_run_that_was_stopped_is_not_taken_for_a_whole_one(monkeypatch, tmp_pa
         bench["main"]()
     assert not (tmp_path / "mlm-2" / "encoder").exists()
     monkeypatch.setattr(ck, "fit", fit)
-    monkeypatch.setitem(bench["main"].__globals__, "divided", None)  # the sentences are kept
+    monkeypatch.setitem(
+        bench["main"].__globals__, "divided", None
+    )  # the sentences are kept
     bench["main"]()
     assert (tmp_path / "mlm-2" / "encoder").is_dir()
-    assert list(bench["processor_seconds"](tmp_path / "mlm-2")) == [1, 2]  # of both sittings
+    assert list(bench["processor_seconds"](tmp_path / "mlm-2")) == [
+        1,
+        2,
+    ]  # of both sittings
 
 
 @pytest.mark.full
 @real_data
 @pytest.mark.filterwarnings("ignore")
-def test_the_exam_asks_each_encoder_and_new_weights_and_goes_on(monkeypatch, tmp_path, tokenizer):
+def test_the_exam_asks_each_encoder_and_new_weights_and_goes_on(
+    monkeypatch, tmp_path, tokenizer
+):
     bench = benchmark_script("books_exam")
     make_encoder(tokenizer).save_pretrained(tmp_path / "encoder")
     for name, value in {"CHOSEN_ON": 20, "RATES": bench["RATES"][:2]}.items():
@@ -192,8 +236,19 @@ def test_the_exam_asks_each_encoder_and_new_weights_and_goes_on(monkeypatch, tmp
     tuned = [row for row in rows if row["part"] == "fine-tuned"]
     assert [row["encoder"] for row in tuned] == [tmp_path.name] * 2 + ["new weights"] * 2
     assert all(float(row["lr"]) in bench["RATES"] for row in tuned)
-    assert {row["part"] for row in rows} == {"glue", "sts", "blimp", "geometry", "fine-tuned"}
-    assert {row["encoder"] for row in rows} >= {tmp_path.name, "new weights", "TF-IDF", "chance"}
+    assert {row["part"] for row in rows} == {
+        "glue",
+        "sts",
+        "blimp",
+        "geometry",
+        "fine-tuned",
+    }
+    assert {row["encoder"] for row in rows} >= {
+        tmp_path.name,
+        "new weights",
+        "TF-IDF",
+        "chance",
+    }
     assert [row["encoder"] for row in rows if "within words" in row["measurement"]] == [
         tmp_path.name,
         "new weights",
@@ -201,7 +256,10 @@ def test_the_exam_asks_each_encoder_and_new_weights_and_goes_on(monkeypatch, tmp
     monkeypatch.setattr(sys, "argv", [*command, "--seeds", "0", "1"])
     bench["main"]()
     again = read(tmp_path)
-    assert again[: len(rows)] == rows and [row["seed"] for row in again[len(rows) :]] == ["1"] * 4
+    assert (
+        again[: len(rows)] == rows
+        and [row["seed"] for row in again[len(rows) :]] == ["1"] * 4
+    )
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -236,7 +294,10 @@ def test_minimal_pairs_are_asked_of_the_copy_head_beside_an_encoder(tokenizer, t
         right = 100 * (scores[:-1] > scores[1:]).double().mean().item()
         assert float(table.rows[-1]["value"]) == pytest.approx(right, abs=0.01)
     bench["detected"](
-        "alone", str(make_encoder(tokenizer).save_pretrained(tmp_path / "alone")), options, table
+        "alone",
+        str(make_encoder(tokenizer).save_pretrained(tmp_path / "alone")),
+        options,
+        table,
     )
     assert len(table.rows) == 2
 
@@ -248,7 +309,9 @@ def read(folder):
 
 @pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
-def test_pre_training_beside_the_trainer_learns_as_much_of_the_same_texts(monkeypatch, tmp_path):
+def test_pre_training_beside_the_trainer_learns_as_much_of_the_same_texts(
+    monkeypatch, tmp_path
+):
     from datasets import Dataset
 
     rows = Dataset.from_dict({"text": toyshop.corpus(1_200)})
@@ -256,9 +319,13 @@ def test_pre_training_beside_the_trainer_learns_as_much_of_the_same_texts(monkey
     bench = benchmark_script("pretraining")
     names, batch, read, told = bench["one"].__globals__, 32, [], []
     monkeypatch.setitem(names, "BATCH", batch)
-    monkeypatch.setitem(names, "held_out_loss", lambda encoder, unseen, texts: {"of": encoder})
+    monkeypatch.setitem(
+        names, "held_out_loss", lambda encoder, unseen, texts: {"of": encoder}
+    )
     for name in bench["CONTENDERS"]:
-        found = bench["one"](name, Namespace(steps=4, words=300, precision="float32", books=None))
+        found = bench["one"](
+            name, Namespace(steps=4, words=300, precision="float32", books=None)
+        )
         told.append(found["tokens_a_second"] * found["seconds"])
         read.append(found["of"])
     loss = [books_loss(encoder, rows["text"][:100]) for encoder in read]

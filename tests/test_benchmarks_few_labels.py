@@ -26,15 +26,23 @@ def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path, smalle
     }.items():
         monkeypatch.setitem(names, name, value)
     protocol, quick = names["protocol"], dict(epochs={20: 2}, post_epochs={20: 2})
-    monkeypatch.setitem(names, "protocol", lambda *given: replace(protocol(*given), **quick))
+    monkeypatch.setitem(
+        names, "protocol", lambda *given: replace(protocol(*given), **quick)
+    )
     sizes = [part for name, size in SIZES.items() for part in (f"--{name}", str(size))]
     folders = ["--out", str(tmp_path / "out"), "--work", str(tmp_path / "work")]
-    monkeypatch.setattr(sys, "argv", ["few_labels.py", *sizes, *folders, "--methods", *METHODS])
+    monkeypatch.setattr(
+        sys, "argv", ["few_labels.py", *sizes, *folders, "--methods", *METHODS]
+    )
     bench["main"]()
     tables = {name: (tmp_path / "out" / f"{name}.csv").read_text() for name in NAMES}
     rows = list(csv.DictReader(tables["few_labels"].splitlines()))
-    assert len(rows) == 2 + 2 * 3 * 2  # counting words; two starts, three methods, two draws
-    assert {row["method"] for row in rows if row["from"] == "no encoder"} == {"counting words"}
+    assert (
+        len(rows) == 2 + 2 * 3 * 2
+    )  # counting words; two starts, three methods, two draws
+    assert {row["method"] for row in rows if row["from"] == "no encoder"} == {
+        "counting words"
+    }
     for draw in "01":
         assert (
             len({row["split"] for row in rows if row["draw"] == draw}) == 1
@@ -70,12 +78,18 @@ def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path, smalle
     monkeypatch.setattr(sys, "argv", ["few_labels.py", *sizes, *folders, *more])
     bench["main"]()
     again = list(
-        csv.DictReader((tmp_path / "out" / "few_labels_again.csv").read_text().splitlines())
+        csv.DictReader(
+            (tmp_path / "out" / "few_labels_again.csv").read_text().splitlines()
+        )
     )
     assert {row["draw"] for row in again} == {"5", "6"}
     assert not {row["split"] for row in again} & {row["split"] for row in rows}
-    monkeypatch.setattr(sys, "argv", ["few_labels.py", *sizes, *folders, "--methods", *METHODS])
-    monkeypatch.setattr("contrast_kit.tasks.runs._run_one", None)  # nothing is run a second time
+    monkeypatch.setattr(
+        sys, "argv", ["few_labels.py", *sizes, *folders, "--methods", *METHODS]
+    )
+    monkeypatch.setattr(
+        "contrast_kit.tasks.runs._run_one", None
+    )  # nothing is run a second time
     bench["main"]()
     for name, text in tables.items():
         assert (tmp_path / "out" / f"{name}.csv").read_text() == text
@@ -88,10 +102,14 @@ def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path, smalle
     monkeypatch.setattr(sys, "argv", ["few_labels.py", *sizes, *folders, *part])
     bench["main"]()
     for name, text in tables.items():
-        assert sorted((tmp_path / "out" / f"{name}.csv").read_text().splitlines()) == sorted(
-            text.splitlines()
-        )
-    for n, kept in {10: METHODS, 20: METHODS, 21: []}.items():  # a rate holds for fewer labels too
+        assert sorted(
+            (tmp_path / "out" / f"{name}.csv").read_text().splitlines()
+        ) == sorted(text.splitlines())
+    for n, kept in {
+        10: METHODS,
+        20: METHODS,
+        21: [],
+    }.items():  # a rate holds for fewer labels too
         found = bench["recorded_rates"](tmp_path / "out", "opinion", "random", n)
         assert [*found] == kept and all(rates["n"] == 20 for rates in found.values())
     other = tables["few_labels_rates"].replace(
@@ -116,7 +134,10 @@ def test_pairs_of_sentences_take_over_rates_that_others_chose(tmp_path):
     chosen = bench["recorded_rates"](tmp_path, "mrpc", "MiniLM", 1_000)
     assert chosen == {"FT": {"n": 1_000, "lr": 1e-4}}
     names = ("FT", "frozen probe", "CE + SCL", "TAPT → FT")
-    taken = {name: bench["taken_over"](tmp_path, "mrpc", "MiniLM", name, chosen) for name in names}
+    taken = {
+        name: bench["taken_over"](tmp_path, "mrpc", "MiniLM", name, chosen)
+        for name in names
+    }
     assert taken["CE + SCL"] == chosen["FT"] and taken["TAPT → FT"] == {
         "n": 1_000,
         "lr": 1e-4,

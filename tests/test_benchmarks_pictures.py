@@ -43,11 +43,14 @@ def test_one_word_is_changed_to_a_false_one(bench, rows):
         if text is None:
             continue
         made += 1
-        pairs = [(a, b) for a, b in zip(words(row["text"]), words(text), strict=True) if a != b]
+        pairs = [
+            (a, b) for a, b in zip(words(row["text"]), words(text), strict=True) if a != b
+        ]
         assert len(pairs) == 1, (row["text"], text)
         before, after = pairs[0][0].strip("."), pairs[0][1].strip(".")
         assert any(
-            {before, after} <= kind for kind in (bench["KINDS"]["colour"], bench["KINDS"]["shelf"])
+            {before, after} <= kind
+            for kind in (bench["KINDS"]["colour"], bench["KINDS"]["shelf"])
         )
         assert not re.search(r"\ba (orange|elephant)|\ban (?![aeiou])", text), text
     assert made > 150
@@ -55,7 +58,10 @@ def test_one_word_is_changed_to_a_false_one(bench, rows):
 
 def test_the_toy_that_a_caption_tells_of_is_in_it(bench, rows):
     for row in rows:
-        toy, fact = scenes.scene(row["image_id"]).toys[bench["told"](row)], scenes.facts_of(row)[0]
+        toy, fact = (
+            scenes.scene(row["image_id"]).toys[bench["told"](row)],
+            scenes.facts_of(row)[0],
+        )
         assert toy.good == fact.good and fact.colour in ("", toy.colour)
 
 
@@ -78,13 +84,21 @@ def test_another_picture_is_another_and_none_shows_nothing(bench):
 @pytest.fixture(scope="module")
 def world(bench, rows):
     """The world of the benchmark with thirty test captions, and few rows of the other tasks."""
-    settings = dict(passes=12, masked=0.3, lr=1e-3, scale="tiny", dropout=0.1, split="test")
+    settings = dict(
+        passes=12, masked=0.3, lr=1e-3, scale="tiny", dropout=0.1, split="test"
+    )
     few, made = dict.fromkeys(scenes.SPLITS, 40), tables._made
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in ((ask, "QUESTIONS"), (compose, "QUESTIONS"), (statements, "SENTENCES")):
+        for module, name in (
+            (ask, "QUESTIONS"),
+            (compose, "QUESTIONS"),
+            (statements, "SENTENCES"),
+        ):
             patch.setattr(module, name, few)
         each = {
-            task: made if task == "captions" else lambda task, split: tables.MAKERS[task](split)
+            task: made
+            if task == "captions"
+            else lambda task, split: tables.MAKERS[task](split)
             for task in scenes.tasks()
         }
         patch.setattr(
@@ -120,7 +134,9 @@ def kill(bench, monkeypatch):
     ("name", "kind"),
     [("LXMERT, equal steps", "LXMERT"), ("CAPT, queue, after LXMERT", "CAPTPairs")],
 )
-def test_a_killed_pre_training_goes_on_to_the_same_row(name, kind, bench, world, kill, tmp_path):
+def test_a_killed_pre_training_goes_on_to_the_same_row(
+    name, kind, bench, world, kill, tmp_path
+):
     """Killed in the fifth step of six, after the checkpoint of the fourth."""
 
     def row(place):
@@ -131,11 +147,16 @@ def test_a_killed_pre_training_goes_on_to_the_same_row(name, kind, bench, world,
     (cost, unbroken), kill[kind] = row("unbroken"), 5
     with pytest.raises(MemoryError, match="^killed$"):
         row("broken")
-    spent = {clock: float(clock.read_text()) for clock in (tmp_path / "broken").glob("*/seconds")}
+    spent = {
+        clock: float(clock.read_text())
+        for clock in (tmp_path / "broken").glob("*/seconds")
+    }
     kill.clear()
     again, found = row("broken")
     assert found == unbroken and again["steps"] == cost["steps"] == 6
-    assert spent and all(float(clock.read_text()) >= seconds for clock, seconds in spent.items())
+    assert spent and all(
+        float(clock.read_text()) >= seconds for clock, seconds in spent.items()
+    )
     assert row("broken") == (again, found)  # a finished run is read, not trained again
     assert bench["measure"](world, world.encoder(3)) != found
 
@@ -156,7 +177,9 @@ def an_easy_vqa(folder, pictures):
                 ["what color is the shape?", colour, number],
                 ["what shape is it?", "rectangle", number],
             ]
-            asked += [["is there a red shape?", "yes" if colour == "red" else "no", number]]
+            asked += [
+                ["is there a red shape?", "yes" if colour == "red" else "no", number]
+            ]
         (folder / split / "questions.json").write_text(json.dumps(asked))
 
 
@@ -187,11 +210,15 @@ def test_easy_vqa_from_pixels_to_a_table(monkeypatch, tmp_path):
         "both",
         "question alone",
     ]
-    assert table.attrs["settings"]["train"] == 120 and table.attrs["settings"]["test"] == 27
+    assert (
+        table.attrs["settings"]["train"] == 120 and table.attrs["settings"]["test"] == 27
+    )
     by = table.set_index("given")
     whole = by[["yes/no", "shape", "colour"]].mean(axis=1)  # nine questions of each type
     assert whole.to_list() == pytest.approx(by["accuracy"].to_list(), abs=1e-4)
-    assert by.loc["same question", "accuracy"] == pytest.approx((6 + 9 + 3) / 27, abs=1e-4)
+    assert by.loc["same question", "accuracy"] == pytest.approx(
+        (6 + 9 + 3) / 27, abs=1e-4
+    )
     assert by.loc["question alone", "accuracy"] == by.loc["question alone", "shuffled"]
     assert len(run()) == 5  # what is there is not trained again
     out = tmp_path / "chosen"
@@ -201,7 +228,10 @@ def test_easy_vqa_from_pixels_to_a_table(monkeypatch, tmp_path):
 
 
 def test_recorded_verdicts_are_what_the_recorded_tables_say():
-    verdicts, folder = benchmark_script("pictures_verdicts"), FOLDER.parent / "data" / "recorded"
+    verdicts, folder = (
+        benchmark_script("pictures_verdicts"),
+        FOLDER.parent / "data" / "recorded",
+    )
     numbers = verdicts["numbers"](folder)
     pd.testing.assert_frame_equal(
         numbers.reset_index(), pd.read_csv(folder / "pictures_numbers.csv"), atol=1e-9
@@ -223,5 +253,7 @@ def test_recorded_verdicts_are_what_the_recorded_tables_say():
         ((0.06, 0.05, 0.07), None, "no"),
     ],
 )
-def test_a_threshold_is_reached_by_the_whole_interval_or_by_the_mean(numbers, least, says):
+def test_a_threshold_is_reached_by_the_whole_interval_or_by_the_mean(
+    numbers, least, says
+):
     assert benchmark_script("pictures_verdicts")["reached"](*numbers, least) == says

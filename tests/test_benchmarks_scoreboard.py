@@ -30,13 +30,21 @@ def world(bench):
 
 def run(bench, monkeypatch, folder, *methods):
     where = ["--out", str(folder / "out"), "--work", str(folder / "work")]
-    monkeypatch.setattr(sys, "argv", ["scoreboard.py", *SMALL, *where, "--methods", *methods])
+    monkeypatch.setattr(
+        sys, "argv", ["scoreboard.py", *SMALL, *where, "--methods", *methods]
+    )
     bench["main"]()
     tables = {}
-    for name in ("scoreboard", "scoreboard_rates", "scoreboard_learned", "scoreboard_tuned"):
+    for name in (
+        "scoreboard",
+        "scoreboard_rates",
+        "scoreboard_learned",
+        "scoreboard_tuned",
+    ):
         with (folder / "out" / f"{name}.csv").open() as file:
             tables[name] = [
-                {k: v for k, v in row.items() if k != "seconds"} for row in csv.DictReader(file)
+                {k: v for k, v in row.items() if k != "seconds"}
+                for row in csv.DictReader(file)
             ]
     return tables
 
@@ -48,11 +56,18 @@ def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(
 ):
     names, anew = bench["main"].__globals__, bench["World"]
     monkeypatch.setattr(scoreboard, "load", functools.cache(scoreboard.load))
-    monkeypatch.setitem(names, "World", lambda args: vars(world).update(args=args) or world)
+    monkeypatch.setitem(
+        names, "World", lambda args: vars(world).update(args=args) or world
+    )
     monkeypatch.setitem(names, "LOOKS", (5, 10))
     monkeypatch.setitem(names, "RATES", (1e-3, 2e-3))
     whole = run(
-        bench, monkeypatch, tmp_path / "whole", "MLM", "CSSL (wordings)", "MLM, then wordings"
+        bench,
+        monkeypatch,
+        tmp_path / "whole",
+        "MLM",
+        "CSSL (wordings)",
+        "MLM, then wordings",
     )
     board = [(row["method"], row["steps"]) for row in whole["scoreboard"]]
     assert board[:3] == [("counting words", "0"), ("TF-IDF", "0"), ("random", "0")]
@@ -78,16 +93,33 @@ def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setitem(names, "measure", failing)
-        run(bench, patched, tmp_path / "stopped", "MLM", "CSSL (wordings)", "MLM, then wordings")
+        run(
+            bench,
+            patched,
+            tmp_path / "stopped",
+            "MLM",
+            "CSSL (wordings)",
+            "MLM, then wordings",
+        )
     with monkeypatch.context() as patched:
         patched.setitem(names, "World", anew)  # whoever goes on has made everything anew
         again = run(
-            bench, patched, tmp_path / "stopped", "MLM", "CSSL (wordings)", "MLM, then wordings"
+            bench,
+            patched,
+            tmp_path / "stopped",
+            "MLM",
+            "CSSL (wordings)",
+            "MLM, then wordings",
         )
     assert again == whole
     assert (
         run(
-            bench, monkeypatch, tmp_path / "stopped", "MLM", "CSSL (wordings)", "MLM, then wordings"
+            bench,
+            monkeypatch,
+            tmp_path / "stopped",
+            "MLM",
+            "CSSL (wordings)",
+            "MLM, then wordings",
         )
         == whole
     )
@@ -101,7 +133,9 @@ def test_no_wording_that_is_trained_on_is_asked_of(world):
     for pairs in (world.pairs, world.unseen_pairs):
         other = pairs.wordings[1]
         decoded = (
-            world.tokenizer.decode(other.ids[start : start + length], skip_special_tokens=True)
+            world.tokenizer.decode(
+                other.ids[start : start + length], skip_special_tokens=True
+            )
             for start, length in zip(other.starts, other.lengths, strict=True)
         )
         assert not {text.lower() for text in asked} & {text.lower() for text in decoded}

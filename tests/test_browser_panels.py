@@ -91,7 +91,9 @@ def lab(tmp_path_factory):
     """The address of a JupyterLab with a notebook of the course and one of panels, and a Chromium."""
     home = tmp_path_factory.mktemp("lab")
     shutil.copytree(NOTEBOOK.parent, home / "notebooks")
-    (home / "notebooks" / "panels.ipynb").write_text(json.dumps(jupyter_page.notebook(*PANELS)))
+    (home / "notebooks" / "panels.ipynb").write_text(
+        json.dumps(jupyter_page.notebook(*PANELS))
+    )
     with jupyter_page.lab(home) as address, jupyter_page.browser() as chromium:
         yield address, chromium
 
@@ -112,7 +114,9 @@ def test_a_notebook_runs_from_top_to_bottom(lab, tmp_path):
     print(f"screenshot: {picture}")
     assert picture.stat().st_size > 10_000
     assert not complaints, complaints
-    page.evaluate("async () => { await jupyterapp.shell.currentWidget.sessionContext.shutdown(); }")
+    page.evaluate(
+        "async () => { await jupyterapp.shell.currentWidget.sessionContext.shutdown(); }"
+    )
     page.close()
 
 
@@ -137,7 +141,11 @@ def test_a_slider_moved_changes_the_picture(page, number, handle, state, drawn):
     cell(page, number).locator(".noUi-handle").nth(handle).focus()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
-    eventually(page, lambda: picture.evaluate("one => one.outerHTML") != before, "another picture")
+    eventually(
+        page,
+        lambda: picture.evaluate("one => one.outerHTML") != before,
+        "another picture",
+    )
     assert ask(page, state) > value
 
 
@@ -149,9 +157,15 @@ def test_a_point_dragged_changes_the_loss(page):
     page.mouse.down()
     page.mouse.move(x - 10, y + 60, steps=4)
     page.mouse.up()
-    eventually(page, lambda: abs(ask(page, "losses.seen().value") - before) > 0.01, "another loss")
+    eventually(
+        page,
+        lambda: abs(ask(page, "losses.seen().value") - before) > 0.01,
+        "another loss",
+    )
     assert ask(page, "losses.state['anchor']") == 5
-    assert [i for i, a in enumerate(ask(page, "losses.state['angles']")) if a != angles[i]] == [5]
+    assert [
+        i for i, a in enumerate(ask(page, "losses.state['angles']")) if a != angles[i]
+    ] == [5]
     eventually(
         page,
         lambda: ask(page, "f'{losses.seen().value:.3f}'") in cell(page, 2).inner_text(),
@@ -161,10 +175,16 @@ def test_a_point_dragged_changes_the_loss(page):
     page.keyboard.press("ArrowLeft")
     turned = "str(round(losses.state['angles'][5]))"
     eventually(
-        page, lambda: point.get_attribute("aria-valuenow") == ask(page, turned), "the arrow key"
+        page,
+        lambda: point.get_attribute("aria-valuenow") == ask(page, turned),
+        "the arrow key",
     )
     cell(page, 2).get_by_role("button", name="let go").click()
-    eventually(page, lambda: ask(page, "losses.seen().value") < before - 0.2, "the points at rest")
+    eventually(
+        page,
+        lambda: ask(page, "losses.seen().value") < before - 0.2,
+        "the points at rest",
+    )
 
 
 def test_hover_reads_a_sentence_and_a_lasso_lists_some(page):
@@ -175,24 +195,36 @@ def test_hover_reads_a_sentence_and_a_lasso_lists_some(page):
         page, "[float(v) for v in numpy.frombuffer(maps.view.xy, 'float32')[34:36]]"
     )  # sentence 17
     half = box["width"] / 2
-    x, y = box["x"] + half + fitted[0] * (half - 22), box["y"] + half - fitted[1] * (half - 22)
+    x, y = (
+        box["x"] + half + fitted[0] * (half - 22),
+        box["y"] + half - fitted[1] * (half - 22),
+    )
     page.mouse.move(x - 40, y)
     page.mouse.move(x, y, steps=3)
     eventually(
-        page, lambda: ask(page, "maps.state['hovered']") >= 0, "a sentence under the pointer"
+        page,
+        lambda: ask(page, "maps.state['hovered']") >= 0,
+        "a sentence under the pointer",
     )
     sentence = ask(page, "texts[maps.state['hovered']]")
     assert sentence in cell(page, 4).locator(".ck-map-tip:visible").inner_text()
 
     page.mouse.move(x - 60, y - 60)
     page.mouse.down()
-    for corner in [(x + 60, y - 60), (x + 60, y + 60), (x - 60, y + 60), (x - 60, y - 58)]:
+    for corner in [
+        (x + 60, y - 60),
+        (x + 60, y + 60),
+        (x - 60, y + 60),
+        (x - 60, y - 58),
+    ]:
         page.mouse.move(*corner, steps=3)
     page.mouse.up()
     chosen = eventually(page, lambda: ask(page, "maps.chosen_texts"), "chosen sentences")
     assert sentence in chosen and len(chosen) < 200
     listed = eventually(
-        page, lambda: cell(page, 4).locator(".ck-map-lists li").all_inner_texts(), "a list"
+        page,
+        lambda: cell(page, 4).locator(".ck-map-lists li").all_inner_texts(),
+        "a list",
     )
     assert len(listed) == len(chosen) and all(map(str.startswith, listed, chosen))
 
@@ -218,15 +250,15 @@ def test_a_sentence_of_ones_own_is_placed_and_everything_cleared(page):
 
 def test_keys_walk_choose_and_come_nearer(page):
     top = cell(page, 4).locator(".ck-map-one canvas:visible").nth(1)
-    active = (
-        "() => document.querySelector('.jp-Notebook .jp-mod-active .jp-InputPrompt').textContent"
-    )
+    active = "() => document.querySelector('.jp-Notebook .jp-mod-active .jp-InputPrompt').textContent"
     top.focus()
     prompt = page.evaluate(active)
     for key in ("ArrowRight", "ArrowUp", "ArrowRight"):
         page.keyboard.press(key)
     page.keyboard.press("Enter")
-    walked = "maps.state['hovered'] >= 0 and maps.state['chosen'] == [maps.state['hovered']]"
+    walked = (
+        "maps.state['hovered'] >= 0 and maps.state['chosen'] == [maps.state['hovered']]"
+    )
     eventually(page, lambda: ask(page, walked), "the sentence that the keys have reached")
     before = top.evaluate("canvas => canvas.previousElementSibling.toDataURL()")
     page.keyboard.press("+")
@@ -234,7 +266,9 @@ def test_keys_walk_choose_and_come_nearer(page):
     eventually(page, lambda: top.evaluate(after) != before, "a nearer view")
     page.keyboard.press("Escape")
     eventually(page, lambda: ask(page, "maps.state['chosen']") == [], "nothing chosen")
-    assert page.evaluate(active) == prompt  # the arrow keys have not moved to another cell
+    assert (
+        page.evaluate(active) == prompt
+    )  # the arrow keys have not moved to another cell
 
 
 def test_start_is_answered_at_once_and_stop_keeps_the_run(page):
@@ -247,7 +281,9 @@ def test_start_is_answered_at_once_and_stop_keeps_the_run(page):
     )  # in the same breath, without a word from Python
     eventually(
         page,
-        lambda: status.inner_text().startswith("step ") and ask(page, "run.run.steps") > 3,
+        lambda: (
+            status.inner_text().startswith("step ") and ask(page, "run.run.steps") > 3
+        ),
         "steps",
         60,
     )
@@ -264,7 +300,9 @@ def test_start_is_answered_at_once_and_stop_keeps_the_run(page):
         page, "len(run.run.history) == run.run.steps > 2"
     )
     assert ask(page, "bool(run.run.encoder.encode(texts[:2]).isfinite().all())")
-    eventually(page, lambda: status.inner_text().startswith("stopped: step"), "the panel says so")
+    eventually(
+        page, lambda: status.inner_text().startswith("stopped: step"), "the panel says so"
+    )
     slider = cell(page, 5).locator(".ck-live-film input")
     assert slider.is_visible() and slider.get_attribute("max") == str(
         ask(page, "len(run.view.frames)") - 1
@@ -286,12 +324,16 @@ def test_a_word_pointed_at_tells_what_the_networks_thought(page):
     stacks.nth(1).focus()
     best = ask(page, "two.worked().read[2][0][0]")
     eventually(
-        page, lambda: best in cell(page, 6).locator(".ck-two-below").inner_text(), "its thoughts"
+        page,
+        lambda: best in cell(page, 6).locator(".ck-two-below").inner_text(),
+        "its thoughts",
     )
     before = cell(page, 6).locator(".ck-two-stacks").inner_text()
     cell(page, 6).get_by_role("button", name="draw again").click()
     eventually(
-        page, lambda: cell(page, 6).locator(".ck-two-stacks").inner_text() != before, "another draw"
+        page,
+        lambda: cell(page, 6).locator(".ck-two-stacks").inner_text() != before,
+        "another draw",
     )
 
 
@@ -331,12 +373,16 @@ def test_a_dark_theme_leaves_no_white_card(page):
 def test_reopened_without_its_kernel_a_panel_is_a_picture(page):
     """The last test of the file: the panels are dead after it."""
     page.evaluate("async () => { await jupyterapp.commands.execute('docmanager:save'); }")
-    page.evaluate("async () => { await jupyterapp.shell.currentWidget.sessionContext.shutdown(); }")
+    page.evaluate(
+        "async () => { await jupyterapp.shell.currentWidget.sessionContext.shutdown(); }"
+    )
     other = page.context.browser.new_page(viewport={"width": 1300, "height": 1000})
     complaints = []
     other.on(
         "console",
-        lambda message: complaints.append(message.text) if message.type == "error" else None,
+        lambda message: (
+            complaints.append(message.text) if message.type == "error" else None
+        ),
     )
     other.goto(page.url.split("?")[0] + "?reset", timeout=90_000)
     other.wait_for_function(jupyter_page.IDLE, timeout=60_000)
@@ -350,7 +396,9 @@ def test_reopened_without_its_kernel_a_panel_is_a_picture(page):
         "nothing said to be missing",
     )
     # JupyterLab's own note to the console, of each widget that is gone, is all there is.
-    assert all("widget model not found" in complaint for complaint in complaints), complaints
+    assert all("widget model not found" in complaint for complaint in complaints), (
+        complaints
+    )
     other.evaluate(
         "async () => { await jupyterapp.shell.currentWidget.sessionContext.shutdown(); }"
     )

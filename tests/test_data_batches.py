@@ -35,7 +35,8 @@ def test_grouped_batches_are_alike_in_length_and_mixed_ones_are_as_the_texts():
 
 def test_rows_of_other_pools_meet_in_another_epoch():
     first, second = (
-        {frozenset(batch) for batch in Batches(range(1, 801), 4).epoch(epoch)} for epoch in (0, 1)
+        {frozenset(batch) for batch in Batches(range(1, 801), 4).epoch(epoch)}
+        for epoch in (0, 1)
     )
     assert (
         len(first) == 200 and len(first & second) < 20
@@ -43,12 +44,16 @@ def test_rows_of_other_pools_meet_in_another_epoch():
 
 
 def test_no_pass_goes_from_short_rows_to_long_ones():
-    shortest = [min(batch) for batch in Batches(range(1, 161), 4).epoch(0)]  # 40 batches: one pool
+    shortest = [
+        min(batch) for batch in Batches(range(1, 161), 4).epoch(0)
+    ]  # 40 batches: one pool
     assert abs(np.corrcoef(range(40), shortest)[0, 1]) < 0.5
 
 
 @given(lengths, sizes, seeds, epochs, st.booleans(), st.booleans())
-def test_every_row_at_most_once_an_epoch_in_full_batches(rows, size, seed, epoch, last, grouped):
+def test_every_row_at_most_once_an_epoch_in_full_batches(
+    rows, size, seed, epoch, last, grouped
+):
     options = dict(drop_last=not last, group_by_length=grouped)
     if len(rows) < size and not last:
         with pytest.raises(ValueError, match="do not fill one batch"):
@@ -59,7 +64,9 @@ def test_every_row_at_most_once_an_epoch_in_full_batches(rows, size, seed, epoch
     chosen = sorted(row for batch in drawn for row in batch)
     full, rest = divmod(len(rows), size)
     assert [len(batch) for batch in drawn] == [size] * full + [rest] * bool(rest and last)
-    assert len(set(chosen)) == len(chosen) and (not last or chosen == list(range(len(rows))))
+    assert len(set(chosen)) == len(chosen) and (
+        not last or chosen == list(range(len(rows)))
+    )
     assert len(batches) == len(drawn)
 
 
@@ -98,11 +105,15 @@ def test_a_batch_is_its_rows_and_padding(indices):
     assert batch["input_ids"].shape == (len(indices), longest)
     for row, index in enumerate(indices):
         real = batch["attention_mask"][row].bool()
-        assert batch["input_ids"][row][real].tolist() == TOKENIZER(LINES[index])["input_ids"]
+        assert (
+            batch["input_ids"][row][real].tolist() == TOKENIZER(LINES[index])["input_ids"]
+        )
         assert set(batch["input_ids"][row][~real].tolist()) <= {TOKENIZER.pad_token_id}
         maskable = batch["maskable"][row]
         assert not maskable[~real].any() and maskable[real].sum() == real.sum() - 2
-    assert batch["maskable"].dtype == torch.bool and batch["input_ids"].dtype == torch.long
+    assert (
+        batch["maskable"].dtype == torch.bool and batch["input_ids"].dtype == torch.long
+    )
 
 
 def test_pairs_are_joined_and_told_apart():
@@ -112,8 +123,12 @@ def test_pairs_are_joined_and_told_apart():
     ]
     texts = Texts(rows, TOKENIZER)
     assert texts.columns == ("premise", "hypothesis")
-    assert texts[0]["input_ids"].tolist() == TOKENIZER("a red ball", "the ball")["input_ids"]
-    assert "token_type_ids" not in texts[0]  # as with RoBERTa, [SEP] alone tells the two apart
+    assert (
+        texts[0]["input_ids"].tolist() == TOKENIZER("a red ball", "the ball")["input_ids"]
+    )
+    assert (
+        "token_type_ids" not in texts[0]
+    )  # as with RoBERTa, [SEP] alone tells the two apart
     assert texts.batch([0, 1])["label"].tolist() == [2, 0]
     assert Texts(rows, TOKENIZER, columns="hypothesis").columns == ("hypothesis",)
 
@@ -140,8 +155,12 @@ def test_token_types_come_along_where_the_tokenizer_makes_them():
 def test_datasets_and_lists_give_the_same():
     from datasets import ClassLabel, Dataset
 
-    rows = [{"sentence": line, "label": at % 2, "idx": at} for at, line in enumerate(LINES)]
-    dataset = Dataset.from_list(rows).cast_column("label", ClassLabel(names=["no", "yes"]))
+    rows = [
+        {"sentence": line, "label": at % 2, "idx": at} for at, line in enumerate(LINES)
+    ]
+    dataset = Dataset.from_list(rows).cast_column(
+        "label", ClassLabel(names=["no", "yes"])
+    )
     one, other = Texts(rows, TOKENIZER), Texts(dataset.with_format("torch"), TOKENIZER)
     assert other.label_names == ["no", "yes"]
     for name in ("ids", "lengths", "labels", "text_ids", "maskable"):
@@ -151,7 +170,10 @@ def test_datasets_and_lists_give_the_same():
 def test_padding_is_the_tokenizers_own():
     """RoBERTa's is 1, and an id of 0 is there the token that begins a text."""
     texts = torch.tensor([2, 9, 3]), torch.tensor([2, 3])
-    rows = [{"input_ids": ids, "maskable": ids > 4, "text_id": 0, "pad_id": 7} for ids in texts]
+    rows = [
+        {"input_ids": ids, "maskable": ids > 4, "text_id": 0, "pad_id": 7}
+        for ids in texts
+    ]
     assert collate(rows)["input_ids"].tolist() == [[2, 9, 3], [2, 3, 7]]
 
 
@@ -167,7 +189,14 @@ def test_rows_are_tokenized_a_part_at_a_time_as_if_at_once(monkeypatch):
     whole = Texts(rows, TOKENIZER)
     monkeypatch.setattr("contrast_kit.data.texts.PART", 2)
     parts = Texts(rows, TOKENIZER)
-    assert parts.text_ids.tolist() == [0, 1, 0, 2, 3, 4] and parts.labels.tolist() == list(range(6))
+    assert parts.text_ids.tolist() == [
+        0,
+        1,
+        0,
+        2,
+        3,
+        4,
+    ] and parts.labels.tolist() == list(range(6))
     assert parts.fingerprint() == whole.fingerprint() and torch.equal(
         parts.maskable, whole.maskable
     )
@@ -194,7 +223,9 @@ def test_labels_of_every_kind(values, labels):
 
 
 def test_rows_without_a_token_of_text_are_refused():
-    with pytest.raises(ValueError, match="2 rows, the first of them row 1, have no token of text"):
+    with pytest.raises(
+        ValueError, match="2 rows, the first of them row 1, have no token of text"
+    ):
         Texts(["a ball", "", "  "], TOKENIZER)
     with pytest.raises(TypeError, match="give a text as"):
         Texts("a ball", TOKENIZER)  # letter after letter, that would be
@@ -210,5 +241,11 @@ def test_pairs_are_two_wordings_of_the_first():
 
 
 def test_pairs_that_share_a_wording_are_no_negatives_of_each_other():
-    pairs = [("a", "b"), ("red", "ball"), ("b", "box"), ("the box", "box"), ("blue", "blue")]
+    pairs = [
+        ("a", "b"),
+        ("red", "ball"),
+        ("b", "box"),
+        ("the box", "box"),
+        ("blue", "blue"),
+    ]
     assert Paraphrased.of_pairs(pairs, TOKENIZER).text_ids.tolist() == [0, 1, 0, 0, 2]

@@ -53,7 +53,11 @@ def test_what_is_no_prose(text):
 
 
 def test_harvest_reads_every_level_and_takes_each_sentence_once(tmp_path):
-    one, other, broken = tmp_path / "one.py", tmp_path / "other.py", tmp_path / "broken.py"
+    one, other, broken = (
+        tmp_path / "one.py",
+        tmp_path / "other.py",
+        tmp_path / "broken.py",
+    )
     one.write_text(
         '"""This module is about the shop. It has a second sentence."""\n'
         'class A:\n    """This class is about the shelf."""\n'
@@ -97,26 +101,35 @@ def test_the_installed_libraries_give_fifty_thousand_sentences(installed):
 @pytest.mark.full
 def test_no_sentence_stands_in_two_splits_pairs_or_not(installed):
     texts, pairs = installed
-    seen = {split: set(texts[split]["text"]) | set(data.sentences(pairs[split])) for split in texts}
+    seen = {
+        split: set(texts[split]["text"]) | set(data.sentences(pairs[split]))
+        for split in texts
+    }
     assert len(set().union(*seen.values())) == sum(map(len, seen.values()))
 
 
 @pytest.mark.full
-def test_a_neighbour_is_the_next_sentence_and_stands_in_the_same_split(tmp_path, monkeypatch):
+def test_a_neighbour_is_the_next_sentence_and_stands_in_the_same_split(
+    tmp_path, monkeypatch
+):
     source = tmp_path / "shop.py"
     said = [
         f"This function tells the price of shop {at}. It also has a shelf for each of the toys {at}. "
         f"The last of the sentences here is number {at}."
         for at in range(400)
     ]
-    source.write_text("\n".join(f'def f{at}():\n    """{text}"""' for at, text in enumerate(said)))
+    source.write_text(
+        "\n".join(f'def f{at}():\n    """{text}"""' for at, text in enumerate(said))
+    )
     monkeypatch.setenv("CONTRAST_KIT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(docstrings, "installed_sources", lambda: [("shop", source)])
     texts, pairs = docstrings.load(progress=False), data.load("docstrings/pairs")
     for split, rows in pairs.items():
         for row in rows:
             number = row["sentence1"].split()[-1].rstrip(".")
-            assert row["sentence2"] == f"It also has a shelf for each of the toys {number}."
+            assert (
+                row["sentence2"] == f"It also has a shelf for each of the toys {number}."
+            )
             assert {row["sentence1"], row["sentence2"]} <= set(texts[split]["text"])
     shares = [len(rows) / 1200 for rows in texts.values()]
     assert shares == pytest.approx([0.9, 0.05, 0.05], abs=0.04)

@@ -20,9 +20,13 @@ def write(folder, name, text):
 
 @pytest.mark.parametrize("task", NAMED, ids=lambda task: task.name)
 def test_every_named_task_of_glue_gets_glues_integers(task, tmp_path):
-    rows = [{"text": f"Text {name}", "label": name} for name in reversed(task.label_names)]
+    rows = [
+        {"text": f"Text {name}", "label": name} for name in reversed(task.label_names)
+    ]
     text = "text,label\n" + "".join(f"{row['text']},{row['label']}\n" for row in rows)
-    found = data.load(write(tmp_path, f"{task.folder.replace('-', '_')}/some.csv", text))["train"]
+    found = data.load(write(tmp_path, f"{task.folder.replace('-', '_')}/some.csv", text))[
+        "train"
+    ]
     assert found.features["label"].names == list(task.label_names)
     assert found["label"][:] == list(reversed(range(len(task.label_names))))
 
@@ -47,7 +51,9 @@ def test_multinlis_own_json_lines(tmp_path):
         "neutral",
         "contradiction",
     ]
-    assert splits["validation_mismatched"]["label"][:] == [1] and splits["test"]["label"][:] == [-1]
+    assert splits["validation_mismatched"]["label"][:] == [1] and splits["test"]["label"][
+        :
+    ] == [-1]
     write(
         tmp_path, "test.jsonl", '{"sentence1": "p", "sentence2": "h"}'
     )  # no column of labels at all
@@ -56,22 +62,33 @@ def test_multinlis_own_json_lines(tmp_path):
 
 def test_two_tasks_have_the_same_names_in_another_order(tmp_path):
     text = "sentence1,sentence2,label\nA,B,entailment\nC,D,not_entailment\n"
-    assert data.load(write(tmp_path, "WNLI/mine.csv", text))["train"]["label"][:] == [1, 0]
-    for name in ("rte_small.csv", "WNLI/rte_small.csv"):  # what stands nearest to the rows decides
+    assert data.load(write(tmp_path, "WNLI/mine.csv", text))["train"]["label"][:] == [
+        1,
+        0,
+    ]
+    for name in (
+        "rte_small.csv",
+        "WNLI/rte_small.csv",
+    ):  # what stands nearest to the rows decides
         assert data.load(write(tmp_path, name, text))["train"]["label"][:] == [0, 1]
     unknown = write(tmp_path, "mine.csv", text)
     with pytest.raises(
-        ValueError, match=r"qnli and rte and wnli, which number them differently.*labels=\("
+        ValueError,
+        match=r"qnli and rte and wnli, which number them differently.*labels=\(",
     ):
         data.load(unknown)
-    assert data.load(unknown, labels=("not_entailment", "entailment"))["train"]["label"][:] == [
+    assert data.load(unknown, labels=("not_entailment", "entailment"))["train"]["label"][
+        :
+    ] == [
         1,
         0,
     ]
 
 
 def test_names_that_are_a_tasks_only_in_part_are_refused(tmp_path):
-    rows = write(tmp_path, "a.csv", "text,label\na,entailment\nb,contradiction\nc,unknown\n")
+    rows = write(
+        tmp_path, "a.csv", "text,label\na,entailment\nb,contradiction\nc,unknown\n"
+    )
     with pytest.raises(ValueError, match="only in part.*labels="):
         data.load(rows)
     names = ("unknown", "contradiction", "entailment")
@@ -79,12 +96,14 @@ def test_names_that_are_a_tasks_only_in_part_are_refused(tmp_path):
 
 
 def test_other_names_are_alphabetical_and_numbers_stay_what_they_are(tmp_path):
-    three = data.load(write(tmp_path, "a.csv", "text,label\na,positive\nb,neutral\nc,negative\n"))[
-        "train"
-    ]
+    three = data.load(
+        write(tmp_path, "a.csv", "text,label\na,positive\nb,neutral\nc,negative\n")
+    )["train"]
     assert three.features["label"].names == ["negative", "neutral", "positive"]
     rows = [{"text": "a", "label": str(number)} for number in (10, 9, -1)]
-    assert data.load(write(tmp_path, "b.json", json.dumps(rows)))["train"]["label"][:] == [
+    assert data.load(write(tmp_path, "b.json", json.dumps(rows)))["train"]["label"][
+        :
+    ] == [
         10,
         9,
         -1,
@@ -95,8 +114,14 @@ def test_labels_in_a_column_of_another_name(tmp_path):
     news = write(tmp_path, "news.csv", "text,topic\nRain,weather\nGoal,sport\n")
     found = data.load(news, label="topic", labels=("weather", "sport"))["train"]
     assert found[:] == {"text": ["Rain", "Goal"], "label": [0, 1]}
-    assert data.load(news, label="topic")["train"].features["label"].names == ["sport", "weather"]
-    assert data.load(news, label="topic", labels=())["train"]["label"][:] == ["weather", "sport"]
+    assert data.load(news, label="topic")["train"].features["label"].names == [
+        "sport",
+        "weather",
+    ]
+    assert data.load(news, label="topic", labels=())["train"]["label"][:] == [
+        "weather",
+        "sport",
+    ]
 
 
 def test_names_that_cannot_apply_are_refused(tmp_path):
@@ -123,12 +148,15 @@ def test_number_labels_of_rows_and_data_sets():
     assert numbered["label"][:] == [2, 0, None] and isinstance(
         numbered.features["label"], ClassLabel
     )
-    splits = DatasetDict({"train": Dataset.from_list(rows), "test": Dataset.from_list(rows[1:2])})
+    splits = DatasetDict(
+        {"train": Dataset.from_list(rows), "test": Dataset.from_list(rows[1:2])}
+    )
     both = data.number_labels(splits, ("contradiction", "entailment"))  # one numbering
     assert isinstance(both, DatasetDict) and both["test"]["label"][:] == [1]
     assert both["train"]["label"][:] == [0, 1, None]
     with pytest.raises(
-        ValueError, match=r"row 0 has 'contradiction': number names with data.number_labels"
+        ValueError,
+        match=r"row 0 has 'contradiction': number names with data.number_labels",
     ):
         Texts(rows[:2], train_tokenizer(["contradiction", "entailment"], vocab_size=60))
 

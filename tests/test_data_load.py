@@ -40,14 +40,23 @@ def test_quotes_and_byte_order_marks_and_line_ends(tmp_path):
 
 
 def test_cola_has_no_header_but_in_its_test_file(tmp_path):
-    write(tmp_path / "CoLA", "train.tsv", "gj04\t1\t\tThey left. \nbc01\t0\t*\tLeft they the.\n")
+    write(
+        tmp_path / "CoLA",
+        "train.tsv",
+        "gj04\t1\t\tThey left. \nbc01\t0\t*\tLeft they the.\n",
+    )
     write(tmp_path / "CoLA", "test.tsv", "index\tsentence\n0\tBill left.\n")
     splits = data.load(tmp_path / "CoLA")
-    assert splits["train"]["label"][:] == [1, 0] and splits["train"]["sentence"][0] == "They left."
+    assert (
+        splits["train"]["label"][:] == [1, 0]
+        and splits["train"]["sentence"][0] == "They left."
+    )
     assert splits["test"][0] == {"sentence": "Bill left.", "label": -1, "idx": 0}
 
 
-def test_a_row_that_lacks_a_field_is_left_out_with_a_word_and_its_number_with_it(tmp_path):
+def test_a_row_that_lacks_a_field_is_left_out_with_a_word_and_its_number_with_it(
+    tmp_path,
+):
     text = "id\tsentence1\tsentence2\tlabel\n1\tA?\tB?\tentailment\n2\t3\n3\tC?\tD?\tentailment\n"
     write(tmp_path / "RTE", "dev.tsv", text)
     with pytest.warns(
@@ -56,20 +65,31 @@ def test_a_row_that_lacks_a_field_is_left_out_with_a_word_and_its_number_with_it
         assert data.load("glue/rte", folder=tmp_path)["validation"]["idx"][:] == [0, 2]
 
 
-def test_mnlis_halves_are_not_exchanged_and_pairs_without_agreement_have_no_label(tmp_path):
+def test_mnlis_halves_are_not_exchanged_and_pairs_without_agreement_have_no_label(
+    tmp_path,
+):
     for name in ("dev_matched", "dev_mismatched"):
         rows = f"0\t{name}\tB.\tneutral\n1\tA.\tB.\t-\n"
-        write(tmp_path / "MNLI", f"{name}.tsv", f"index\tsentence1\tsentence2\tgold_label\n{rows}")
+        write(
+            tmp_path / "MNLI",
+            f"{name}.tsv",
+            f"index\tsentence1\tsentence2\tgold_label\n{rows}",
+        )
     for name in ("test_matched", "test_mismatched"):
-        write(tmp_path / "MNLI", f"{name}.tsv", f"index\tsentence1\tsentence2\n0\t{name}\tB.\n")
+        write(
+            tmp_path / "MNLI",
+            f"{name}.tsv",
+            f"index\tsentence1\tsentence2\n0\t{name}\tB.\n",
+        )
     splits = data.load("glue/mnli", folder=tmp_path)
     first = {
-        split: rows["premise"][0].replace("dev", "validation") for split, rows in splits.items()
+        split: rows["premise"][0].replace("dev", "validation")
+        for split, rows in splits.items()
     }
     assert all(split == text for split, text in first.items()) and len(first) == 4
-    assert splits["validation_matched"]["label"][:] == [1, -1] and splits["test_matched"]["label"][
-        :
-    ] == [-1]
+    assert splits["validation_matched"]["label"][:] == [1, -1] and splits["test_matched"][
+        "label"
+    ][:] == [-1]
 
 
 @pytest.mark.parametrize(
@@ -82,18 +102,25 @@ def test_mnlis_halves_are_not_exchanged_and_pairs_without_agreement_have_no_labe
         ("RTE", "text\tsentence2\tlabel", "0", None),
     ],
 )
-def test_a_label_or_a_header_of_another_task_is_refused(tmp_path, folder, header, value, label):
+def test_a_label_or_a_header_of_another_task_is_refused(
+    tmp_path, folder, header, value, label
+):
     write(tmp_path / folder, "train.tsv", f"{header}\nA.\tB.\t{value}\n")
     if label is not None:
         assert data.load(tmp_path / folder)["train"]["label"][:] == [label]
         return
-    with pytest.raises(ValueError, match="has the (label|score) '|has no column 'sentence1'"):
+    with pytest.raises(
+        ValueError, match="has the (label|score) '|has no column 'sentence1'"
+    ):
         data.load(tmp_path / folder)
 
 
 def test_the_sts_benchmarks_own_files_with_ragged_ends(tmp_path):
     start = 'main-captions\tMSRvid\t2012test\t0024\t2.500\tA girl, styling.\tA "girl" brushes.\n'
-    rows = start + "main-news\tMSRpar\t2012\t0005\t4.0\tHe spoke.\tHe said.\thttp://a\thttp://b\n"
+    rows = (
+        start
+        + "main-news\tMSRpar\t2012\t0005\t4.0\tHe spoke.\tHe said.\thttp://a\thttp://b\n"
+    )
     found = data.load(write(tmp_path, "sts-test.csv", rows))["test"]
     assert found["label"][:] == [2.5, 4.0] and found["sentence2"][:] == [
         'A "girl" brushes.',
@@ -113,7 +140,10 @@ def test_the_sts_benchmarks_own_files_with_ragged_ends(tmp_path):
 def test_real_glue_counts_and_labels(task, sizes, positives):
     splits = data.load(f"glue/{task}", folder=real("glue_data"))
     assert tuple(map(len, splits.values())) == sizes
-    assert (sum(splits["train"]["label"]), sum(splits["validation"]["label"])) == positives
+    assert (
+        sum(splits["train"]["label"]),
+        sum(splits["validation"]["label"]),
+    ) == positives
     assert set(splits["test"]["label"]) == {-1}
 
 
@@ -126,7 +156,9 @@ def test_every_task_in_the_hubs_schema(task):
         real("glue_data") if task == "mrpc" else real("hub_form_samples", "glue")
     )  # the samples lack MRPC
     for split, rows in data.load(f"glue/{task}", folder=folder).items():
-        assert split in schema["splits"] and set(rows.column_names) == set(schema["features"])
+        assert split in schema["splits"] and set(rows.column_names) == set(
+            schema["features"]
+        )
         expected = schema["features"]["label"]
         names = getattr(rows.features["label"], "names", None)
         assert names == (expected["label_names"] if isinstance(expected, dict) else None)
@@ -152,7 +184,10 @@ def test_sentences_end_where_they_end():
 @pytest.mark.parametrize(
     ("text", "sentences"),
     [
-        ("Il est tard. Évidemment. À bientôt…", ["Il est tard.", "Évidemment.", "À bientôt…"]),
+        (
+            "Il est tard. Évidemment. À bientôt…",
+            ["Il est tard.", "Évidemment.", "À bientôt…"],
+        ),
         ("¿Qué hora es? ¡Tarde! Ya.", ["¿Qué hora es?", "¡Tarde!", "Ya."]),
         ("今天下雨。我们走吧！好吗？", ["今天下雨。", "我们走吧！", "好吗？"]),
         ("É. Zola wrote it… but late. No", ["É. Zola wrote it… but late.", "No"]),
@@ -182,7 +217,12 @@ def test_a_folder_of_novels(tmp_path):
     for name in ("README", "LICENSE", ".hidden"):
         write(tmp_path, f"{name}.txt", "Not this one.\n")
     novels = data.load(tmp_path)["train"]
-    assert novels["text"][:] == ["It was late.", "No one came.", "She slept.", "He smoked."]
+    assert novels["text"][:] == [
+        "It was late.",
+        "No one came.",
+        "She slept.",
+        "He smoked.",
+    ]
     assert novels["topic"][:] == [0, 0, 0, 1] and novels.features["topic"].names == [
         "austen",
         "doyle",
@@ -190,9 +230,7 @@ def test_a_folder_of_novels(tmp_path):
 
 
 def test_wikitext_headings_and_markdown_without_code(tmp_path):
-    text = (
-        " \n = Lobster = \n \n A lobster is blue . It swims . \n\n = = Use = = \n It is food . \n"
-    )
+    text = " \n = Lobster = \n \n A lobster is blue . It swims . \n\n = = Use = = \n It is food . \n"
     write(tmp_path, "wiki.valid.raw", text)
     assert data.load(tmp_path)["validation"]["text"][:] == [
         "A lobster is blue .",
@@ -218,7 +256,10 @@ def test_wikitext_headings_and_markdown_without_code(tmp_path):
 
 def test_every_kind_of_file_gives_the_same(tmp_path):
     rows = Dataset.from_list(
-        [{"sentence": 'He said "no", twice.', "label": "bad"}, {"sentence": "NA", "label": "good"}]
+        [
+            {"sentence": 'He said "no", twice.', "label": "bad"},
+            {"sentence": "NA", "label": "good"},
+        ]
     )
     rows.to_csv(tmp_path / "a.csv", index=False)
     rows.to_parquet(tmp_path / "b.parquet")
@@ -231,14 +272,21 @@ def test_every_kind_of_file_gives_the_same(tmp_path):
         options = {"separator": ";"} if name == "e.csv" else {}
         train = data.load(tmp_path / name, **options)["train"]
         assert train.features["label"].names == ["bad", "good"], name
-        assert train[:] == {"sentence": ['He said "no", twice.', "NA"], "label": [0, 1]}, name
+        assert train[:] == {
+            "sentence": ['He said "no", twice.', "NA"],
+            "label": [0, 1],
+        }, name
 
 
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
         ("a.csv", "label,text\n1,a b\n0\n", "Row 1 of .* has 1 fields, and there are 2"),
-        ("a.csv", "text,label\nhello, world,1\nbye, world,0\n", "Row 0 of .* has 3 fields"),
+        (
+            "a.csv",
+            "text,label\nhello, world,1\nbye, world,0\n",
+            "Row 0 of .* has 3 fields",
+        ),
         (
             "a.csv",
             'text,label\n"ball,0\nbox,1\n',
@@ -259,17 +307,23 @@ def test_what_would_lose_a_row_or_a_column_is_refused(tmp_path, name, text, says
 
 
 def test_columns_name_what_the_first_line_does_not(tmp_path):
-    pairs = write(tmp_path, "pairs.txt", "It rains today.\tRain falls.\nHe left us.\tHe went.\n")
+    pairs = write(
+        tmp_path, "pairs.txt", "It rains today.\tRain falls.\nHe left us.\tHe went.\n"
+    )
     found = data.load(pairs, columns=("sentence1", "sentence2"))["train"]
     assert found["sentence1"][:] == ["It rains today.", "He left us."]
     header = write(tmp_path, "named.tsv", "sentence\tlabel\nA.\tB.\n")
-    with pytest.raises(ValueError, match="names its columns, so columns= would make it a row"):
+    with pytest.raises(
+        ValueError, match="names its columns, so columns= would make it a row"
+    ):
         data.load(header, columns=("sentence", "label"))
 
 
 def test_zhangs_files_keep_their_first_row_and_count_from_zero(tmp_path):
     amazon = '"2","Great","A ""fine"" CD."\n"1","Bad","No."\n'
-    found = data.load(write(tmp_path / "amazon_review_polarity_csv", "train.csv", amazon))["train"]
+    found = data.load(
+        write(tmp_path / "amazon_review_polarity_csv", "train.csv", amazon)
+    )["train"]
     assert found[:] == {
         "label": [1, 0],
         "title": ["Great", "Bad"],
@@ -283,7 +337,9 @@ def test_files_of_one_split_have_the_same_columns_of_the_same_kinds(tmp_path):
     assert data.load(tmp_path)["train"]["label"][:] == [3, 4]
     for other in ("words,label\nbox,1\n", "text,label\nbox,1.5\n"):
         write(tmp_path, "train2.csv", other)
-        with pytest.raises(ValueError, match="have other columns, or other kinds of values"):
+        with pytest.raises(
+            ValueError, match="have other columns, or other kinds of values"
+        ):
             data.load(tmp_path)
 
 
@@ -301,14 +357,26 @@ def test_permuted_classes_are_refused_within_a_split_and_across(tmp_path, second
 def test_squads_nested_file_gives_each_question_its_own_paragraph(tmp_path):
     def asked(number, text, start):
         found = [] if text is None else [{"text": text, "answer_start": start}]
-        more = {"plausible_answers": [{"text": "kite", "answer_start": 6}]} if text is None else {}
-        return {"id": str(number), "question": f"what {number} ?", "answers": found} | more
+        more = (
+            {"plausible_answers": [{"text": "kite", "answer_start": 6}]}
+            if text is None
+            else {}
+        )
+        return {
+            "id": str(number),
+            "question": f"what {number} ?",
+            "answers": found,
+        } | more
 
     paragraphs = [
         {"context": "a red kite", "qas": [asked(1, "red", 2), asked(2, None, 0)]},
         {"context": "a blue drum", "qas": [asked(3, "blue", 2)]},
     ]
-    write(tmp_path, "dev.json", json.dumps({"data": [{"title": "Toys", "paragraphs": paragraphs}]}))
+    write(
+        tmp_path,
+        "dev.json",
+        json.dumps({"data": [{"title": "Toys", "paragraphs": paragraphs}]}),
+    )
     rows = data.load(tmp_path)["validation"]
     assert rows["id"][:] == ["1", "2", "3"] and rows["title"][:] == ["Toys"] * 3
     assert rows["context"][:] == ["a red kite", "a red kite", "a blue drum"]
@@ -329,7 +397,11 @@ def test_squads_nested_file_gives_each_question_its_own_paragraph(tmp_path):
     ],
 )
 def test_a_split_is_found_beside_whatever_is_no_letter(name, split, tmp_path):
-    for file in ("train1.csv", name, f"._{name}"):  # the last as macOS writes them, and no text
+    for file in (
+        "train1.csv",
+        name,
+        f"._{name}",
+    ):  # the last as macOS writes them, and no text
         write(tmp_path, file, "text,label\na,1\n" if file[0] != "." else "\0")
     assert {split: len(rows) for split, rows in data.load(tmp_path).items()} == {
         "train": 1,
@@ -362,14 +434,18 @@ def test_real_tables_and_json():
 # Names, the hub, and text for a tokenizer
 
 
-def test_without_network_the_answer_comes_in_seconds_and_names_what_works(monkeypatch, tmp_path):
+def test_without_network_the_answer_comes_in_seconds_and_names_what_works(
+    monkeypatch, tmp_path
+):
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     monkeypatch.setenv(
         "HF_ENDPOINT", "http://192.0.2.1"
     )  # an address that never answers (RFC 5737)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     start = time.perf_counter()
-    with pytest.raises(FileNotFoundError, match="hub cannot be reached; use .*toyshop/.*folder="):
+    with pytest.raises(
+        FileNotFoundError, match="hub cannot be reached; use .*toyshop/.*folder="
+    ):
         data.load("glue/sst2")
     assert time.perf_counter() - start < 30  # the hub's own patience is minutes
 
@@ -397,7 +473,9 @@ def asked(monkeypatch):
     def load_dataset(name, configuration):
         calls.append((name, configuration, config.HF_HUB_OFFLINE))
         lines = [" = A = \n", "It is late . No one came . \n"]
-        return DatasetDict({"train": Dataset.from_dict({"text": lines, "sentence": lines})})
+        return DatasetDict(
+            {"train": Dataset.from_dict({"text": lines, "sentence": lines})}
+        )
 
     calls = []
     monkeypatch.setattr("datasets.load_dataset", load_dataset)

@@ -62,7 +62,9 @@ def test_each_row_has_its_own_picture_and_padding_behind_it(rows, tokenizer, pic
         assert batch["region_mask"][at].tolist() == [True] * n + [False] * (
             batch["regions"].shape[1] - n
         )
-        assert (batch["regions"][at, n:] == 0).all() and (batch["objects"][at, n:] == NONE).all()
+        assert (batch["regions"][at, n:] == 0).all() and (
+            batch["objects"][at, n:] == NONE
+        ).all()
     counts = pictures.region_mask.sum(1)
     assert texts.batch([1])["regions"].shape[1] == counts[1], (
         "padded to the most regions of the batch, no more"
@@ -80,7 +82,9 @@ def test_two_pictures_stand_under_left_and_right(tokenizer, pictures):
     batch = Regions(rows, tokenizer, pictures).batch([0])
     for side, image in (("left", 1), ("right", 5)):
         n = int(pictures.only([image]).region_mask.sum())
-        assert torch.equal(batch[f"{side}/regions"][0], pictures.only([image]).regions[0, :n])
+        assert torch.equal(
+            batch[f"{side}/regions"][0], pictures.only([image]).regions[0, :n]
+        )
         assert batch[f"{side}/image_id"].tolist() == [image]
     assert "regions" not in batch and batch["label"].tolist() == [1]
 
@@ -96,7 +100,10 @@ def test_answers_become_soft_labels(tokenizer, pictures):
     texts = Regions(rows, tokenizer, pictures, answers=["red", "pink", "blue"])
     assert texts.batch([0])["answer_scores"].tolist() == [pytest.approx([0.9, 1.0, 0.0])]
     both = Regions(
-        [rows[0] | {"answer": "blue"}], tokenizer, pictures, answers=["red", "pink", "blue"]
+        [rows[0] | {"answer": "blue"}],
+        tokenizer,
+        pictures,
+        answers=["red", "pink", "blue"],
     )
     assert torch.equal(both.answer_scores, texts.answer_scores), (
         "ten people's before the most frequent of them"
@@ -119,7 +126,10 @@ def test_scores_of_votes_are_those_that_lxmert_trains_on():
 
 def test_truth_is_asked_for_the_rows_and_pictures_of_the_batch(rows, tokenizer, pictures):
     texts = Regions(
-        rows, tokenizer, pictures, truth=lambda rows, images: torch.tensor(rows)[:, None] == images
+        rows,
+        tokenizer,
+        pictures,
+        truth=lambda rows, images: torch.tensor(rows)[:, None] == images,
     )
     assert (
         texts.batch([2, 0, 1])["true_of"].tolist()
@@ -133,14 +143,19 @@ def test_truth_is_asked_for_the_rows_and_pictures_of_the_batch(rows, tokenizer, 
 def test_features_are_scaled_by_the_training_pictures_alone():
     raw = random_pictures(40, regions=5, width=6)
     raw = replace(
-        raw, regions=torch.where(raw.region_mask[:, :, None], 9.8 * raw.regions + 7.4, 0.0)
+        raw,
+        regions=torch.where(raw.region_mask[:, :, None], 9.8 * raw.regions + 7.4, 0.0),
     )
     scaled = raw.standardised(on=range(30))
     train = scaled.only(range(30))
     here = train.regions[train.region_mask]
-    assert here.mean(0).abs().max() < 1e-5 and (here.std(0, correction=0) - 1).abs().max() < 1e-4
+    assert (
+        here.mean(0).abs().max() < 1e-5
+        and (here.std(0, correction=0) - 1).abs().max() < 1e-4
+    )
     changed = replace(
-        raw, regions=torch.where(raw.ids[:, None, None] < 30, raw.regions, raw.regions + 100)
+        raw,
+        regions=torch.where(raw.ids[:, None, None] < 30, raw.regions, raw.regions + 100),
     )
     again = changed.standardised(on=range(30))
     assert torch.equal(again.only(range(30)).regions, train.regions), (
@@ -153,7 +168,9 @@ def test_features_are_scaled_by_the_training_pictures_alone():
 
 def test_a_constant_feature_stays_finite():
     raw = random_pictures(5, width=3)
-    still = replace(raw, regions=raw.regions.clone().index_fill_(2, torch.tensor([1]), 3.0))
+    still = replace(
+        raw, regions=raw.regions.clone().index_fill_(2, torch.tensor([1]), 3.0)
+    )
     assert torch.isfinite(still.standardised().regions).all()
 
 
@@ -172,9 +189,15 @@ def test_pictures_of_training_hold_no_other():
 TWO = torch.tensor([[[0.0, 0.0, 0.5, 1.0], [0.5, 0.0, 1.0, 1.0]]])
 REFUSED = {
     "boxes in pixels": (dict(boxes=TWO * 96), "divide pixels"),
-    "width and height": (dict(boxes=torch.tensor([[[0.6, 0.6, 0.3, 0.3]] * 2])), "x1 < x2"),
+    "width and height": (
+        dict(boxes=torch.tensor([[[0.6, 0.6, 0.3, 0.3]] * 2])),
+        "x1 < x2",
+    ),
     "no region": (dict(region_mask=torch.zeros(1, 2, dtype=torch.bool)), "has a region"),
-    "padding first": (dict(region_mask=torch.tensor([[False, True]])), "padding stands behind"),
+    "padding first": (
+        dict(region_mask=torch.tensor([[False, True]])),
+        "padding stands behind",
+    ),
     "one number twice": (dict(ids=torch.tensor([4, 4])), "ids must be distinct"),
 }
 
@@ -191,7 +214,10 @@ def test_pictures_that_no_model_should_read_are_refused(changes, says):
 
 def line(name="COCO_val2014_000000000042", n=2, **changes):
     """One row of the table, as its authors write it: arrays in base64."""
-    packed = lambda values, kind: base64.b64encode(np.asarray(values, kind).tobytes()).decode()  # noqa: E731
+
+    def packed(values, kind):
+        return base64.b64encode(np.asarray(values, kind).tobytes()).decode()  # noqa: E731
+
     table = {
         "img_id": name, "img_h": "100", "img_w": "200",
         "objects_id": packed(range(n), np.int64), "objects_conf": packed([0.9] * n, np.float32),
@@ -213,7 +239,9 @@ def test_the_region_table_is_read_with_boxes_as_shares(tmp_path):
     assert found.boxes[0, 0].tolist() == pytest.approx([0.1, 0.5, 0.5, 1.0]), (
         "x by the width, y by the height"
     )
-    assert found.regions[0].tolist() == [[0, 1, 2], [3, 4, 5]] and found.objects[1].tolist() == [
+    assert found.regions[0].tolist() == [[0, 1, 2], [3, 4, 5]] and found.objects[
+        1
+    ].tolist() == [
         0,
         NONE,
     ]
@@ -245,10 +273,15 @@ def test_labels_written_as_words_are_read_as_what_they_say(tmp_path):
         for at, label in enumerate(("true", "False", True, "false"))
     ]
     path = tmp_path / "dev.json"
-    path.write_text("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in lines))
+    path.write_text(
+        "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in lines)
+    )
     rows = picture_files.nlvr2(path)
     assert [row["label"] for row in rows] == [1, 0, 1, 0]
-    assert (rows[1]["left_name"], rows[1]["right_name"]) == ("dev-1-1-img0.png", "dev-1-1-img1.png")
+    assert (rows[1]["left_name"], rows[1]["right_name"]) == (
+        "dev-1-1-img0.png",
+        "dev-1-1-img1.png",
+    )
 
 
 def test_vqa_is_read_plain_or_packed_and_by_the_numbers_of_questions(tmp_path):
@@ -259,9 +292,15 @@ def test_vqa_is_read_plain_or_packed_and_by_the_numbers_of_questions(tmp_path):
     told |= {"answer_type": "other", "question_type": "what", "question_id": 7}
     question = {"question": "What?", "image_id": 3, "question_id": 7}
     (tmp_path / "q.json").write_text(json.dumps({"questions": [question]}))
-    (tmp_path / "a.gz").write_bytes(gzip.compress(json.dumps({"annotations": [told]}).encode()))
+    (tmp_path / "a.gz").write_bytes(
+        gzip.compress(json.dumps({"annotations": [told]}).encode())
+    )
     (row,) = picture_files.vqa_v2(tmp_path / "q.json", tmp_path / "a.gz")
-    assert row["answers"] == ["red"] * 10 and row["image_id"] == 3 and row["answer_type"] == "other"
+    assert (
+        row["answers"] == ["red"] * 10
+        and row["image_id"] == 3
+        and row["answer_type"] == "other"
+    )
     other = told | {"multiple_choice_answer": "pink", "question_id": 9}
     (tmp_path / "two.json").write_text(
         json.dumps({"annotations": [other, told | {"multiple_choice_answer": "blue"}]})
@@ -282,7 +321,9 @@ def test_real_questions_with_ten_answers():
     assert len(rows) == 2962 and all(len(row["answers"]) == 10 for row in rows)
     assert {row["answer_type"] for row in rows} == {"yes/no", "number", "other"}
     assert (
-        answer_scores([row["answers"] for row in rows], answer_list(row["answer"] for row in rows))
+        answer_scores(
+            [row["answers"] for row in rows], answer_list(row["answer"] for row in rows)
+        )
         .amax(1)
         .mean()
         > 0.9

@@ -12,7 +12,16 @@ import contrast_kit as ck
 from contrast_kit.data import Regions, scenes
 from contrast_kit.data.scenes import ask, compose, draw, programs, statements, tables
 from contrast_kit.data.scenes.detector import detect, train_detector, true_classes
-from contrast_kit.data.scenes.draw import CELL_H, CELL_W, LENGTH, RGB, SHAPES, SIDE, digits, sprite
+from contrast_kit.data.scenes.draw import (
+    CELL_H,
+    CELL_W,
+    LENGTH,
+    RGB,
+    SHAPES,
+    SIDE,
+    digits,
+    sprite,
+)
 from contrast_kit.data.scenes.shelf import GOODS, SHELVES, Toy
 from contrast_kit.data.toyshop.tables import tsv
 from contrast_kit.data.toyshop.world import Stock
@@ -73,11 +82,15 @@ def test_a_toy_is_drawn_where_its_record_says_and_in_its_colour():
     assert len(y) > 60 and x.min() >= 3 * CELL_W and y.max() < CELL_H
     (x1, y1, x2, y2), *_ = scenes.boxes(scene_of(toy), SILENT, train=True)
     assert x1 > 0.7 and y2 < 0.35, "x counts from the left, y from the top"
-    (a1, _, a2, _), *_ = scenes.boxes(scene_of(replace(toy, size="small")), SILENT, train=True)
+    (a1, _, a2, _), *_ = scenes.boxes(
+        scene_of(replace(toy, size="small")), SILENT, train=True
+    )
     assert x2 - x1 > a2 - a1, "a small toy has a small box"
     glare = scenes.Noise(0, 0, 0, 0, veiled=1.0)
     veiled = scenes.picture(scene_of(toy), glare, train=True).astype(float)
-    assert (np.abs(veiled - np.array(RGB["blue"])).sum(2) < 12).sum() < 10, "behind a glare"
+    assert (np.abs(veiled - np.array(RGB["blue"])).sum(2) < 12).sum() < 10, (
+        "behind a glare"
+    )
     assert (
         x1 * SIDE <= x.min()
         and x.max() < x2 * SIDE
@@ -130,16 +143,22 @@ def test_the_detector_errs_on_about_one_crop_in_ten_and_knows_when(seen, capsys)
 def test_every_caption_is_true_of_its_picture():
     for split in scenes.SPLITS:
         for row in scenes.rows("captions", split):
-            assert scenes.true_of(scenes.facts_of(row), scenes.scene(row["image_id"])), row
+            assert scenes.true_of(scenes.facts_of(row), scenes.scene(row["image_id"])), (
+                row
+            )
 
 
 def test_a_changed_fact_is_false_unless_the_shelf_holds_it_too():
-    shelf = scene_of(Toy("drum", "red", "big", 5, 0, 0), Toy("drum", "red", "small", 3, 0, 1))
+    shelf = scene_of(
+        Toy("drum", "red", "big", 5, 0, 0), Toy("drum", "red", "small", 3, 0, 1)
+    )
     fact = Stock(2, "drum", SHELVES[0], colour="red")
     assert scenes.true_of([fact], shelf) and scenes.true_of(
         [replace(fact, number=1, size="big")], shelf
     )
-    assert scenes.true_of([replace(fact, number=1)], shelf), "there is a red drum, and another"
+    assert scenes.true_of([replace(fact, number=1)], shelf), (
+        "there is a red drum, and another"
+    )
     for wrong in (
         {"number": 3},
         {"colour": "blue"},
@@ -156,7 +175,8 @@ def test_truth_of_batches_is_true_of_asked_one_by_one():
     pictures = [row["image_id"] for row in rows[::2]]
     table = scenes.truth(rows)(range(60), torch.tensor(pictures))
     one_by_one = [
-        [scenes.true_of(scenes.facts_of(row), scenes.scene(i)) for i in pictures] for row in rows
+        [scenes.true_of(scenes.facts_of(row), scenes.scene(i)) for i in pictures]
+        for row in rows
     ]
     assert table.tolist() == one_by_one
     for number in (-1, 5000):
@@ -165,7 +185,9 @@ def test_truth_of_batches_is_true_of_asked_one_by_one():
         ):
             scenes.truth(rows)([0], torch.tensor([0, number]))
     kind = {"facts": [dict(number=1, good="musical toy", shelf=SHELVES[0])]}
-    with pytest.raises(ValueError, match="No toy of these scenes has the good 'musical toy'"):
+    with pytest.raises(
+        ValueError, match="No toy of these scenes has the good 'musical toy'"
+    ):
         scenes.truth([rows[0] | kind])
 
 
@@ -210,8 +232,14 @@ def test_each_question_is_asked_of_two_pictures_with_other_answers():
     rows = scenes.rows("vqa", "train")
     for row in rows:
         other = rows[row["complement"]]
-        assert other["complement"] == row["question_id"] and other["question"] == row["question"]
-        assert other["image_id"] != row["image_id"] and other["true_answer"] != row["true_answer"]
+        assert (
+            other["complement"] == row["question_id"]
+            and other["question"] == row["question"]
+        )
+        assert (
+            other["image_id"] != row["image_id"]
+            and other["true_answer"] != row["true_answer"]
+        )
     assert set(Counter(row["question_type"] for row in rows)) == set(ask.KINDS)
 
 
@@ -228,7 +256,8 @@ def test_each_question_is_asked_of_two_pictures_with_other_answers():
 )
 def test_the_form_of_a_question_gives_its_type_away_but_not_its_answer(kind, most):
     train, test = (
-        [r for r in scenes.rows("vqa", s) if r["question_type"] == kind] for s in ("train", "test")
+        [r for r in scenes.rows("vqa", s) if r["question_type"] == kind]
+        for s in ("train", "test")
     )
     predicted = ck.tasks.question_only(
         [row["question"] for row in train],
@@ -244,8 +273,13 @@ def test_the_form_of_a_question_gives_its_type_away_but_not_its_answer(kind, mos
 
 def test_programs_give_the_answers_of_their_rows_and_these_are_valid_and_plausible():
     for row in scenes.rows("gqa", "train"):
-        assert programs.run(compose.program_of(row), scenes.scene(row["image_id"])) == row["answer"]
-        assert row["answer"] in row["plausible"] and set(row["plausible"]) <= set(row["valid"])
+        assert (
+            programs.run(compose.program_of(row), scenes.scene(row["image_id"]))
+            == row["answer"]
+        )
+        assert row["answer"] in row["plausible"] and set(row["plausible"]) <= set(
+            row["valid"]
+        )
 
 
 def test_what_a_program_entails_holds_in_every_scene_where_it_has_that_answer():
@@ -270,7 +304,9 @@ def test_entailed_questions_are_of_the_same_picture_and_have_the_answers_that_fo
     for row in rows:
         follows = programs.entailed(compose.program_of(row), row["answer"])
         for other in row["entailed"]:
-            assert rows[other]["image_id"] == row["image_id"] and other != row["question_id"]
+            assert (
+                rows[other]["image_id"] == row["image_id"] and other != row["question_id"]
+            )
             assert follows[compose.program_of(rows[other])] == rows[other]["answer"]
             listed += 1
     assert listed > 5000
@@ -281,13 +317,18 @@ def test_answers_of_a_group_are_balanced():
     for name in {row["group"] for row in rows} - {"compare"}:
         counts = Counter(row["answer"] for row in rows if row["group"] == name)
         valid = next(row["valid"] for row in rows if row["group"] == name)
-        assert max(counts.values()) <= 1.35 * sum(counts.values()) / len(valid), (name, counts)
+        assert max(counts.values()) <= 1.35 * sum(counts.values()) / len(valid), (
+            name,
+            counts,
+        )
 
 
 def test_programs_make_no_sense_of_scenes_that_lack_what_they_speak_of():
     drums = (Toy("drum", "red", "big", 5, 0, 0), Toy("drum", "blue", "big", 3, 0, 2))
     shelf = scene_of(*drums, Toy("kite", "red", "big", 3, 0, 3))
-    red, blue = (("filter", "colour", colour, ("select", "drum")) for colour in ("red", "blue"))
+    red, blue = (
+        ("filter", "colour", colour, ("select", "drum")) for colour in ("red", "blue")
+    )
     kite = ("select", "kite")
     for program, answer in (
         (("query", "colour", ("select", "drum")), None),  # which drum?
@@ -337,7 +378,9 @@ def test_statements_mean_what_they_say():
     ):
         statement = statements.Statement(form, k, ask.Question("count", "drum"))
         left, right = (shelves[n] for n in counts)
-        assert statements.is_true(statement, left, right) == true, statements.in_words(statement)
+        assert statements.is_true(statement, left, right) == true, statements.in_words(
+            statement
+        )
 
 
 # -- the door --------------------------------------------------------------------------------------------------------
@@ -346,7 +389,9 @@ def test_statements_mean_what_they_say():
 def test_what_is_not_there_is_refused():
     with pytest.raises(ValueError, match="no task of scenes 'vqa2'; did you mean 'vqa'?"):
         ck.data.load("scenes/vqa2")
-    with pytest.raises(ValueError, match="no split of scenes 'dev'; there are train, validation"):
+    with pytest.raises(
+        ValueError, match="no split of scenes 'dev'; there are train, validation"
+    ):
         scenes.rows("vqa", "dev")
 
 
@@ -365,7 +410,10 @@ def test_pictures_are_kept_and_standardised_on_the_training_scenes(monkeypatch, 
     again = scenes.pictures(progress=False)
     assert torch.equal(first.regions, again.regions) and first.object_names == GOODS
     train = first.only(range(30)).regions[first.only(range(30)).region_mask]
-    assert train.mean(0).abs().max() < 1e-5 and (train.std(0, correction=0) - 1).abs().max() < 1e-3
+    assert (
+        train.mean(0).abs().max() < 1e-5
+        and (train.std(0, correction=0) - 1).abs().max() < 1e-3
+    )
     test = first.only(range(30, 40)).regions[first.only(range(30, 40)).region_mask]
     assert test.mean(0).abs().max() > 1e-2, (
         "the test is scaled by the training scenes, not by itself"
@@ -377,10 +425,14 @@ def test_the_tag_shows_the_price_in_the_handwriting_of_the_split(monkeypatch):
         picture = scenes.picture(
             scene_of(Toy("ball", "blue", "big", price, 0, 0)), SILENT, train=False
         )
-        ink = (250 - picture[CELL_H - 9 : CELL_H - 1, :, 0].astype(float)) / 205  # [8, 96]
+        ink = (
+            250 - picture[CELL_H - 9 : CELL_H - 1, :, 0].astype(float)
+        ) / 205  # [8, 96]
         tags = [ink[:, x : x + 8] for x in range(CELL_W - 8)]
         near = {
-            n: min(np.abs(tag - image).mean() for tag in tags for image in digits(False)[n])
+            n: min(
+                np.abs(tag - image).mean() for tag in tags for image in digits(False)[n]
+            )
             for n in range(2, 10)
         }
         assert min(near, key=near.get) == price
@@ -411,7 +463,9 @@ def test_noise_and_seed_reach_the_detector():
     assert classes["sizes"].tolist() == [1, 0] and classes["prices"].tolist() == [3, 0]
 
 
-def test_pictures_are_made_anew_where_the_code_or_a_library_is_another(monkeypatch, tmp_path):
+def test_pictures_are_made_anew_where_the_code_or_a_library_is_another(
+    monkeypatch, tmp_path
+):
     monkeypatch.setattr(tables, "__file__", str(tmp_path / "tables.py"))
     versions = set()
     for text in ("", "# changed"):

@@ -28,7 +28,9 @@ def same(one, other):
         a, b = one[index], other[index]
         assert a.keys() == b.keys()
         assert all(
-            torch.equal(torch.as_tensor(a[k]), torch.as_tensor(b[k])) for k in a if k != "text_id"
+            torch.equal(torch.as_tensor(a[k]), torch.as_tensor(b[k]))
+            for k in a
+            if k != "text_id"
         )
 
 
@@ -54,23 +56,32 @@ def sources(rows, folder):
 
 
 @pytest.mark.parametrize(
-    "form", ["generator", "function", "list", "dataset", "iterable", "jsonl", "parquet", "csv"]
+    "form",
+    ["generator", "function", "list", "dataset", "iterable", "jsonl", "parquet", "csv"],
 )
 def test_a_stream_holds_what_texts_hold(form, texts, tokenizer, tmp_path):
-    rows = [{"sentence": text, "label": number % 3} for number, text in enumerate(texts[:40])]
+    rows = [
+        {"sentence": text, "label": number % 3} for number, text in enumerate(texts[:40])
+    ]
     whole = Texts(rows, tokenizer, max_length=12)
     found = Stream(sources(rows, tmp_path)[form], tokenizer, max_length=12)
     same(whole, found)
-    assert found.fingerprint() == whole.fingerprint() and torch.equal(found.labels, whole.labels)
+    assert found.fingerprint() == whole.fingerprint() and torch.equal(
+        found.labels, whole.labels
+    )
     same_text = whole.text_ids[:, None] == whole.text_ids
     assert torch.equal(found.text_ids[:, None] == found.text_ids, same_text)
-    assert torch.equal(found.batch([39, 0, 7])["input_ids"], whole.batch([39, 0, 7])["input_ids"])
+    assert torch.equal(
+        found.batch([39, 0, 7])["input_ids"], whole.batch([39, 0, 7])["input_ids"]
+    )
 
 
 def test_a_folder_of_files_line_by_line(tmp_path):
     folder = tmp_path / "data"
     (folder / "deep").mkdir(parents=True)
-    (folder / "a.txt").write_bytes("\ufeffOne ball.\r\nTwo balls.\r\n\r\n\r\nThree.\r\n".encode())
+    (folder / "a.txt").write_bytes(
+        "\ufeffOne ball.\r\nTwo balls.\r\n\r\n\r\nThree.\r\n".encode()
+    )
     (folder / "deep" / "b.md").write_text("Four\n")
     (folder / "README.md").write_text("Not this one.")
     assert [tuple(line) for line in walk(folder)] == [
@@ -91,16 +102,25 @@ def test_a_run_stopped_in_the_middle_of_an_epoch_goes_on_to_the_same_weights(
 ):
     def run(folder, lines, stop=None, resume=False):
         encoder = make_encoder(tokenizer, dropout=0.1)
-        source = Stream(iter(lines), tokenizer, max_length=24, pack=pack)  # walked through anew
+        source = Stream(
+            iter(lines), tokenizer, max_length=24, pack=pack
+        )  # walked through anew
         assert len(source) > 4 * 5  # more than the steps before the stop
-        callback = (lambda run: run.stop() if run.steps == stop else None) if stop else None
-        settings = dict(steps=9, batch_size=4, progress=False, folder=folder, resume=resume)
+        callback = (
+            (lambda run: run.stop() if run.steps == stop else None) if stop else None
+        )
+        settings = dict(
+            steps=9, batch_size=4, progress=False, folder=folder, resume=resume
+        )
         return ck.fit(ck.objectives.MLM(encoder), source, callback=callback, **settings)
 
     unbroken = run(tmp_path / "one", texts[:90])
     assert run(tmp_path / "two", texts[:90], stop=5).interrupted
     again = run(tmp_path / "two", texts[:90], resume=True)
-    assert torch.equal(weights(again.encoder), weights(unbroken.encoder)) and again.steps == 9
+    assert (
+        torch.equal(weights(again.encoder), weights(unbroken.encoder))
+        and again.steps == 9
+    )
     with pytest.raises(ValueError, match="data"):  # other texts are another run
         run(tmp_path / "two", texts[1:91], resume=True)
 
@@ -127,7 +147,9 @@ def test_blocks_are_full_and_documents_are_separated(texts, tokenizer, tmp_path)
     frame = (tokenizer.cls_token_id, tokenizer.sep_token_id)
     for i in range(len(blocks)):
         ids, maskable = blocks[i]["input_ids"].tolist(), blocks[i]["maskable"]
-        assert (ids[0], ids[-1]) == frame and maskable.tolist() == [id not in frame for id in ids]
+        assert (ids[0], ids[-1]) == frame and maskable.tolist() == [
+            id not in frame for id in ids
+        ]
     assert len(set(blocks.text_ids.tolist())) == len(blocks) and blocks.labels is None
     file.write_text(
         "\n".join(text for document in documents for text in document)
@@ -141,7 +163,9 @@ def test_blocks_are_full_and_documents_are_separated(texts, tokenizer, tmp_path)
 
 def test_packing_with_another_frame_is_refused(texts):
     bare = train_tokenizer(texts, vocab_size=300)
-    bare.backend_tokenizer.post_processor = TemplateProcessing(single="$A", special_tokens=[])
+    bare.backend_tokenizer.post_processor = TemplateProcessing(
+        single="$A", special_tokens=[]
+    )
     with pytest.raises(
         ValueError, match="this tokenizer frames a text otherwise"
     ):  # COCO-LM's crop would cut it open
@@ -156,7 +180,9 @@ def test_a_source_without_an_end_needs_a_limit(tokenizer):
 
 
 @pytest.mark.parametrize("unlabelled", [[3, 4, 5], range(9)])
-def test_a_row_without_a_label_or_a_token_shifts_no_other_label(tokenizer, monkeypatch, unlabelled):
+def test_a_row_without_a_label_or_a_token_shifts_no_other_label(
+    tokenizer, monkeypatch, unlabelled
+):
     monkeypatch.setattr(stream, "PART", 3)
     rows = [
         {"text": f"a ball {'red ' * i}"} | ({} if i in unlabelled else {"label": i})
@@ -182,7 +208,9 @@ def test_a_row_without_a_label_or_a_token_shifts_no_other_label(tokenizer, monke
 def test_memory_does_not_grow_with_the_text(tokenizer):
     def peak(lines):
         tracemalloc.start()
-        Stream(("a red ball " * 40 + str(i) for i in range(lines)), tokenizer, max_length=8)
+        Stream(
+            ("a red ball " * 40 + str(i) for i in range(lines)), tokenizer, max_length=8
+        )
         return tracemalloc.get_traced_memory()[1], tracemalloc.stop()
 
     small, large = peak(100)[0], peak(1_600)[0]

@@ -25,7 +25,8 @@ def test_frame_and_special_tokens(kind):
     )
     assert (*special, tokenizer.mask_token_id) == (0, 1, 2, 3, 4)
     a, b = (
-        tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("red ball", "the box")
+        tokenizer(text, add_special_tokens=False)["input_ids"]
+        for text in ("red ball", "the box")
     )
     assert tokenizer("red ball")["input_ids"] == [2, *a, 3]
     pair = tokenizer("red ball", "the box")
@@ -74,7 +75,9 @@ def test_training_is_deterministic_across_processes():
     other = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     command = [sys.executable, "-c", VOCABULARIES + "print(*digests())"]
     environment = {**os.environ, "PYTHONHASHSEED": other}
-    run = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+    run = subprocess.run(
+        command, capture_output=True, text=True, env=environment, timeout=120
+    )
     assert run.returncode == 0, run.stderr
     assert run.stdout.split() == found and len(found) == 2
 

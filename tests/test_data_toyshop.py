@@ -90,7 +90,9 @@ def test_a_bag_of_words_does_not_solve_the_task(task, shop):
     for column in COLUMNS[task]:  # a vocabulary for each
         count = CountVectorizer(binary=True, token_pattern=r"[a-z'-]+")
         count.fit(row[column] for row in train)
-        bags.append([count.transform(row[column] for row in rows) for rows in (train, held)])
+        bags.append(
+            [count.transform(row[column] for row in rows) for rows in (train, held)]
+        )
     x_train, x_held = (hstack(parts).tocsc() for parts in zip(*bags, strict=True))
     low, high = {"sst2": (0.65, 0.95), "mnli": (0.2, 0.5)}.get(task, (0.4, 0.65))
     assert low < linear_accuracy(x_train, y_train, x_held, y_held) < high
@@ -120,7 +122,9 @@ def test_the_corpus_has_many_words_with_a_zipf_like_spread(shop):
     )
     assert len(counts) > 1000
     frequencies = np.array(sorted(counts.values(), reverse=True))
-    slope = np.polyfit(np.log(np.arange(1, len(frequencies) + 1)), np.log(frequencies), 1)[0]
+    slope = np.polyfit(
+        np.log(np.arange(1, len(frequencies) + 1)), np.log(frequencies), 1
+    )[0]
     assert -1.5 < slope < -0.6
 
 
@@ -176,12 +180,19 @@ def test_an_unkind_test_keeps_the_meaning_in_one_text_and_most_words_in_the_othe
         meaning = toyshop.record_of(text)
         another = toyshop.record_of(other)
         assert toyshop.record_of(again) == meaning and again != text
-        assert replace(another, **{change: getattr(meaning, change)}) == meaning != another
+        assert (
+            replace(another, **{change: getattr(meaning, change)}) == meaning != another
+        )
         assert len(set(text.split()) - set(other.split())) == 1  # one word is another one
 
 
 def test_a_paraphrase_keeps_the_meaning_and_each_kind_has_its_name():
-    kinds = {Visit: "visit", Stock: "shelf", Opinion: "opinion", tuple: "visit and opinion"}
+    kinds = {
+        Visit: "visit",
+        Stock: "shelf",
+        Opinion: "opinion",
+        tuple: "visit and opinion",
+    }
     for shop in SHOPS:
         lines = toyshop.corpus(200, shop=shop)
         again = [toyshop.paraphrase(line, Random(0)) for line in lines]
@@ -200,11 +211,15 @@ runpy.run_module("contrast_kit.data.toyshop", run_name="__main__")
 
 
 @pytest.mark.full
-def test_shipped_files_are_made_again_byte_for_byte_wherever_and_whatever_was_made_before(tmp_path):
+def test_shipped_files_are_made_again_byte_for_byte_wherever_and_whatever_was_made_before(
+    tmp_path,
+):
     """One process, with another hash seed, in another folder: it makes rows and obeys the command line."""
     command = [sys.executable, "-c", ANEW, "--write", "files"]
     env = os.environ | {"PYTHONHASHSEED": "7"}
-    run = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=True, text=True)
+    run = subprocess.run(
+        command, cwd=tmp_path, env=env, capture_output=True, check=True, text=True
+    )
     rows, message = run.stdout.splitlines()
     assert json.loads(rows) == toyshop.rows("rte", "test") and "MB written" in message
     made, shipped = (
@@ -232,10 +247,22 @@ def test_rows_are_those_of_the_shipped_files_and_the_callers_copy(task, shop):
     ("call", "message"),
     [
         (partial(toyshop.rows, "wnli", "train"), "task 'wnli'; did you mean 'qnli'"),
-        (partial(toyshop.rows, "mnli", "validation"), "no mnli split 'validation'; did you mean"),
-        (partial(toyshop.corpus, 1, shop="bakery"), "no shop 'bakery'; there are toyshop, other"),
-        (partial(toyshop.triples, 3, change="size"), "no change 'size'; there are good, number"),
-        (partial(toyshop.record_of, "To be or not to be."), "not a sentence of the toyshop"),
+        (
+            partial(toyshop.rows, "mnli", "validation"),
+            "no mnli split 'validation'; did you mean",
+        ),
+        (
+            partial(toyshop.corpus, 1, shop="bakery"),
+            "no shop 'bakery'; there are toyshop, other",
+        ),
+        (
+            partial(toyshop.triples, 3, change="size"),
+            "no change 'size'; there are good, number",
+        ),
+        (
+            partial(toyshop.record_of, "To be or not to be."),
+            "not a sentence of the toyshop",
+        ),
         (partial(toyshop.families, 2, 10_000), "No 2 meanings can be said in 10000 ways"),
     ],
 )
@@ -273,18 +300,32 @@ def test_each_seed_and_each_shop_has_draws_of_its_own():
 def test_an_opinion_is_of_one_person_on_one_part_and_a_weak_one_denies_a_strong_one():
     whole = Opinion("drum", "strength", 1, 2, who="Tom")
     lid = replace(whole, part="lid")
-    for other in (whole, *(replace(lid, **each) for each in ({"part": "strap"}, {"who": "Ada"}))):
+    for other in (
+        whole,
+        *(replace(lid, **each) for each in ({"part": "strap"}, {"who": "Ada"})),
+    ):
         assert not toyshop.entails(lid, other) and not toyshop.entails(other, lid)
         assert not toyshop.contradicts(lid, replace(other, polarity=-1))
-    assert toyshop.contradicts(replace(lid, intensity=1), replace(lid, intensity=3, polarity=-1))
+    assert toyshop.contradicts(
+        replace(lid, intensity=1), replace(lid, intensity=3, polarity=-1)
+    )
     assert not toyshop.entails(VISIT, Stock(2, "kite", "in the attic"))
 
 
 def test_what_may_both_be_true_is_no_contradiction():
     told = replace(VISIT, reason="as a joke", colour="red", size="tall")
-    may = {"reason": "for a party", "action": "return", "colour": "scarlet", "size": "big"}
+    may = {
+        "reason": "for a party",
+        "action": "return",
+        "colour": "scarlet",
+        "size": "big",
+    }
     cannot = {"colour": "blue", "size": "short", "good": "scooter", "who": "Tom"}
     for others, contradicted in ((may, False), (cannot, True)):
         for field, value in others.items():
-            assert toyshop.contradicts(told, replace(told, **{field: value})) == contradicted, value
-    assert not toyshop.entails(replace(told, good="scooter"), told), "two goods of one department"
+            assert (
+                toyshop.contradicts(told, replace(told, **{field: value})) == contradicted
+            ), value
+    assert not toyshop.entails(replace(told, good="scooter"), told), (
+        "two goods of one department"
+    )

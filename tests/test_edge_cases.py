@@ -23,7 +23,10 @@ def test_small_scores_are_no_constant():
 
 def test_a_loss_of_labels_is_summed_in_float32(tokenizer):
     objective = FineTune(make_encoder(tokenizer), classes=2)
-    scores, label = torch.tensor([[0.1, 0.2]] * 64).bfloat16(), torch.zeros(64, dtype=torch.long)
+    scores, label = (
+        torch.tensor([[0.1, 0.2]] * 64).bfloat16(),
+        torch.zeros(64, dtype=torch.long),
+    )
     objective.scores = lambda given, view: given
     halves, whole = (
         objective.local_sums("text", given, {"label": label})["ce"]

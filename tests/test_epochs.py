@@ -28,7 +28,9 @@ def counted(objective):
     [("FT", 20, 350, 700), ("FT", 100, 100, 700), ("FT", 1000, 10, 630)]
     + [("CMLM", 20, 200, 600), ("CMLM", 100, 50, 650), ("CMLM", 1000, 5, 625)],
 )
-def test_cmlms_numbers_of_passes_give_the_updates_of_its_batches(method, n, passes, updates):
+def test_cmlms_numbers_of_passes_give_the_updates_of_its_batches(
+    method, n, passes, updates
+):
     """CMLM 4.3: 350, 100, 10 epochs at batch 16; 200, 50, 5 at batch 8. ⌈n / batch⌉ updates a pass."""
     training = ck.Training(**papers.training(method, n))
     batches = make_batches([9] * n, training)
@@ -49,7 +51,9 @@ def test_a_run_by_epochs_trains_every_row_once_a_pass(tokenizer, texts):
 def test_a_run_by_epochs_resumes_to_the_same_weights(tokenizer, texts, tmp_path):
     def go(stop=None, **options):
         objective = ck.objectives.MLM(make_encoder(tokenizer, dropout=0.1))
-        callback = (lambda run: run.stop() if run.steps == stop else None) if stop else None
+        callback = (
+            (lambda run: run.stop() if run.steps == stop else None) if stop else None
+        )
         ck.fit(
             objective,
             texts[:20],
@@ -80,6 +84,10 @@ def test_a_last_batch_of_one_text_gives_finite_losses(tokenizer, texts):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             run = ck.fit(
-                method(make_encoder(tokenizer)), texts[:9], epochs=1, batch_size=8, progress=False
+                method(make_encoder(tokenizer)),
+                texts[:9],
+                epochs=1,
+                batch_size=8,
+                progress=False,
             )
         assert run.steps == 2 and math.isfinite(run.rows[-1]["loss"])

@@ -12,7 +12,9 @@ from contrast_kit.exercises._frame import EXERCISES, WORDS
 
 NAMES = exercises.names()
 TABLES = {
-    name: checker for name, (_, checker) in EXERCISES.items() if isinstance(checker, _table.Table)
+    name: checker
+    for name, (_, checker) in EXERCISES.items()
+    if isinstance(checker, _table.Table)
 }
 
 
@@ -42,7 +44,10 @@ def test_the_right_answer_passes_and_each_mistake_gets_its_hint(name):
             for values in zip(*map(each, of_cases), strict=True):
                 verdict = judge(name, replies(values))
                 hints = told(table, hint, values)
-                assert verdict.right is False and verdict.text in hints, (hints[0], verdict.text)
+                assert verdict.right is False and verdict.text in hints, (
+                    hints[0],
+                    verdict.text,
+                )
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -81,15 +86,25 @@ def test_no_verdict_quotes_what_python_says_of_a_kind(answer):
 def test_an_answer_of_another_kind_is_told_which_kind_is_asked_for():
     asked = "Which kind of value does the exercise ask for?"
     for name, answer, text in (
-        ("01.rate", 0.595, "Give a function of p_m and p_c, so that it can be tried with several."),
+        (
+            "01.rate",
+            0.595,
+            "Give a function of p_m and p_c, so that it can be tried with several.",
+        ),
         ("09.shift", 3, f"an answer of type int does not fit. {asked}"),
-        ("01.labels", KINDS[-3], f"your function returned a value of type object. {asked}"),
+        (
+            "01.labels",
+            KINDS[-3],
+            f"your function returned a value of type object. {asked}",
+        ),
     ):
         assert judge(name, answer).text == text
 
 
 def test_unknown_names():
-    with pytest.raises(ValueError, match="no exercise '01.complment'; did you mean '01.complement"):
+    with pytest.raises(
+        ValueError, match="no exercise '01.complment'; did you mean '01.complement"
+    ):
         judge("01.complment", 1)
     assert [name[:3] for name in exercises.names("01")] == ["01."] * 5
 
@@ -136,7 +151,9 @@ class TestTable:
         answers = {
             "no gradient comes back": lambda a, b, t: right(a, b, t)[0].item(),
             "no gradient reaches b": lambda a, b, t: right(a, b.detach(), t)[0],
-            "not the gradient that reaches b": lambda a, b, t: right(a, (b + b.detach()) / 2, t)[0],
+            "not the gradient that reaches b": lambda a, b, t: right(
+                a, (b + b.detach()) / 2, t
+            )[0],
             "NaN": lambda a, b, t: right(a, b, t)[0] + 0 * (0 * a).sqrt().sum(),
         }
         assert table(lambda *case: right(*case)[0]) is None
@@ -153,4 +170,8 @@ class TestTable:
         equals = _table.equals
         assert equals(1 / 3, torch.tensor(1 / 3)) and equals(math.nan, math.nan)
         assert not any(equals(*pair) for pair in (([1.0], 1.0), ("1", 1), (1.001, 1)))
-        assert [_table.number(x) for x in (2 / 3, torch.tensor(2), "a")] == ["0.6667", "2", "'a'"]
+        assert [_table.number(x) for x in (2 / 3, torch.tensor(2), "a")] == [
+            "0.6667",
+            "2",
+            "'a'",
+        ]

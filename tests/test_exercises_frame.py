@@ -26,7 +26,9 @@ def twice(p):
 
 
 class TestVerdict:
-    @pytest.mark.parametrize("answer", [lambda m, c: c * (1 - m), lambda m, c: m * c, None])
+    @pytest.mark.parametrize(
+        "answer", [lambda m, c: c * (1 - m), lambda m, c: m * c, None]
+    )
     def test_the_words_are_the_same_in_html_and_in_text(self, answer):
         verdict = judge("01.rate", answer)
         bundle = DisplayFormatter().format(verdict)[0]  # what a notebook stores
@@ -41,9 +43,13 @@ class TestVerdict:
         page = judge("01.rate", answer)._repr_mimebundle_()["text/html"]
         assert "<script>" not in page and "&lt;script&gt;" in page
 
-    def test_it_is_printed_outside_of_notebooks_and_displayed_in_them(self, capsys, monkeypatch):
+    def test_it_is_printed_outside_of_notebooks_and_displayed_in_them(
+        self, capsys, monkeypatch
+    ):
         check("01.rate", None)
-        assert capsys.readouterr().out.startswith("· 01.rate: not yet answered. Fill in the")
+        assert capsys.readouterr().out.startswith(
+            "· 01.rate: not yet answered. Fill in the"
+        )
         displayed = []
         monkeypatch.setattr(_verdict, "in_notebook", lambda: True)
         monkeypatch.setattr("IPython.display.display", displayed.append)
@@ -54,7 +60,9 @@ class TestVerdict:
 class TestCrash:
     def test_the_line_of_the_readers_own_cell_is_named(self, tmp_path):
         cell = tmp_path / "cell.py"
-        cell.write_text("import math\n\ndef answer(p_m, p_c):\n    return math.log(-p_m)\n")
+        cell.write_text(
+            "import math\n\ndef answer(p_m, p_c):\n    return math.log(-p_m)\n"
+        )
         scope = {}
         exec(compile(cell.read_text(), str(cell), "exec"), scope)
         text = judge("01.rate", scope["answer"]).text
@@ -65,7 +73,9 @@ class TestCrash:
             return torch.nn.functional.cross_entropy(p_m, p_c)  # the line that is named
 
         text = judge("01.rate", answer).text
-        assert "the line that is named" in text and "torch/" not in text and "\n" not in text
+        assert (
+            "the line that is named" in text and "torch/" not in text and "\n" not in text
+        )
 
     def test_a_function_that_cannot_be_called_so(self):
         text = judge("01.rate", lambda p: p).text
@@ -111,7 +121,11 @@ class TestProgress:
         check("01.twice", lambda p: p)
         check("01.rate", lambda m, c: c * (1 - m))
         states = progress().states
-        assert [states[f"01.{name}"] for name in ("rate", "twice", "labels")] == [True, True, None]
+        assert [states[f"01.{name}"] for name in ("rate", "twice", "labels")] == [
+            True,
+            True,
+            None,
+        ]
         assert sorted(states) == names()
 
     def test_all_exercises_are_listed_by_notebook(self, kept):
@@ -128,7 +142,9 @@ class TestProgress:
         assert bundle["text/html"].count("<tr>") == len(lines)
 
     def test_nothing_is_lost_where_the_file_cannot_be_written(self, kept, monkeypatch):
-        monkeypatch.setenv("CONTRAST_KIT_PROGRESS", str(kept.parent / "no" / "such" / "folder"))
+        monkeypatch.setenv(
+            "CONTRAST_KIT_PROGRESS", str(kept.parent / "no" / "such" / "folder")
+        )
         check("01.twice", twice)
         assert progress().states["01.twice"] is True
 

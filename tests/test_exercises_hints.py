@@ -76,7 +76,9 @@ def second_view(**other):
 
 
 def from_scratch(ids, maskable, first, p_c, vocabulary, generator):
-    selected = (torch.rand(ids.shape, generator=generator) < p_c) & maskable & ~first.selected
+    selected = (
+        (torch.rand(ids.shape, generator=generator) < p_c) & maskable & ~first.selected
+    )
     kind = torch.rand(ids.shape, generator=generator)
     words = torch.randint(5, vocabulary["vocab_size"], ids.shape, generator=generator)
     view = torch.where(selected & (kind < 0.8), vocabulary["mask_id"], ids)
@@ -84,7 +86,9 @@ def from_scratch(ids, maskable, first, p_c, vocabulary, generator):
 
 
 def drawn_then_taken_away(ids, maskable, first, p_c, vocabulary, generator):
-    view = masking.dynamic_random_mask(ids, maskable, p_c, generator=generator, **vocabulary)
+    view = masking.dynamic_random_mask(
+        ids, maskable, p_c, generator=generator, **vocabulary
+    )
     return masking.Masked(view.input_ids, view.selected & ~first.selected)
 
 
@@ -92,7 +96,10 @@ right("01.complement", second_view(), from_scratch)
 wrong(
     "01.complement",
     (second_view(selected=lambda first: first.input_ids == 4), "[MASK]s of view 0 only"),
-    (second_view(selected=lambda first: first.selected & False), "selected in both views"),
+    (
+        second_view(selected=lambda first: first.selected & False),
+        "selected in both views",
+    ),
     (second_view(ids=lambda first: first.input_ids), "original ids"),
     (second_view(p=1.0), "p_c = 1"),
     (second_view(p=0.7 / 0.85), "*given* free"),
@@ -101,8 +108,14 @@ wrong(
         second_view(generator=lambda first: torch.Generator().manual_seed(5)),
         "pass the generator on",
     ),
-    (second_view(split=(0.8, 0.2, 0)), "0.21 a random word, and 0.00 were kept; the 80/10/10"),
-    (second_view(split=(0.8, 0, 0.2)), "0.00 a random word, and 0.21 were kept; the 80/10/10"),
+    (
+        second_view(split=(0.8, 0.2, 0)),
+        "0.21 a random word, and 0.00 were kept; the 80/10/10",
+    ),
+    (
+        second_view(split=(0.8, 0, 0.2)),
+        "0.00 a random word, and 0.21 were kept; the 80/10/10",
+    ),
     (second_view(generator=None), "does not come from the generator"),
     (lambda ids, *rest: ids, "Masked(input_ids, selected)"),
     (drawn_then_taken_away, "not in its selected"),
@@ -125,19 +138,40 @@ def in_place(a, b, tau):
     return nt_xent(a, b, tau)
 
 
-right("02.row", lambda s, r: -s.log_softmax(0)[r], lambda s, r: (s.logsumexp(0) - s[r]).item())
+right(
+    "02.row",
+    lambda s, r: -s.log_softmax(0)[r],
+    lambda s, r: (s.logsumexp(0) - s[r]).item(),
+)
 wrong(
     "02.row",
     (lambda s, r: -s.log_softmax(0), "one number"),
-    (lambda s, r: -(s[r].exp() / s.exp().sum()).log(), "for the scores 2000 and 1990 it gives nan"),
-    (lambda s, r: -s.softmax(0)[r].log(), "for the scores 2000 and 0 it gives inf, not 2000"),
+    (
+        lambda s, r: -(s[r].exp() / s.exp().sum()).log(),
+        "for the scores 2000 and 1990 it gives nan",
+    ),
+    (
+        lambda s, r: -s.softmax(0)[r].log(),
+        "for the scores 2000 and 0 it gives inf, not 2000",
+    ),
 )
-right("02.nt_xent", nt_xent, in_place, lambda a, b, tau: losses.nt_xent(a.float(), b.float(), tau))
+right(
+    "02.nt_xent",
+    nt_xent,
+    in_place,
+    lambda a, b, tau: losses.nt_xent(a.float(), b.float(), tau),
+)
 wrong(
     "02.nt_xent",
     (lambda a, b, tau: losses.nt_xent(a, b, tau, reduction="none"), "shape [10]"),
-    (lambda *case: nt_xent(*case, torch.arange(10)), "loss is inf: the right column of some row"),
-    (lambda *case: nt_xent(*case, torch.arange(10) ^ 1), "Where does the partner of row i stand"),
+    (
+        lambda *case: nt_xent(*case, torch.arange(10)),
+        "loss is inf: the right column of some row",
+    ),
+    (
+        lambda *case: nt_xent(*case, torch.arange(10) ^ 1),
+        "Where does the partner of row i stand",
+    ),
     (lambda a, b, tau: nt_xent(a, b, tau).item(), "no gradient comes back"),
     (lambda a, b, tau: nt_xent(a, b.detach(), tau), "no gradient reaches b"),
 )
@@ -149,7 +183,9 @@ def sup_con(x, labels, tau, below=lambda i, k, labels: k != i, outside=None, red
     terms = []
     for i in range(len(x)):
         positives = [j for j in range(len(x)) if j != i and labels[j] == labels[i]]
-        Z = sum(torch.exp(x[i] @ x[k] / tau) for k in range(len(x)) if below(i, k, labels))
+        Z = sum(
+            torch.exp(x[i] @ x[k] / tau) for k in range(len(x)) if below(i, k, labels)
+        )
         p = [torch.exp(x[i] @ x[j] / tau) / Z for j in positives]
         if p and outside:
             terms.append(-torch.log(sum(p) / len(p)))
@@ -178,9 +214,14 @@ for name, answer in (("02.sup_con", sup_con), ("07.sup_con", mean_valid)):
     right(name, answer)
     wrong(
         name,
-        (lambda *case, answer=answer: answer(*case, below=lambda i, k, y: True), "denominator"),
         (
-            lambda *case, answer=answer: answer(*case, below=lambda i, k, y: y[i] != y[k]),
+            lambda *case, answer=answer: answer(*case, below=lambda i, k, y: True),
+            "denominator",
+        ),
+        (
+            lambda *case, answer=answer: answer(
+                *case, below=lambda i, k, y: y[i] != y[k]
+            ),
             "ositives",
         ),
         (lambda *case, answer=answer: answer(*case, outside=True), "log"),
@@ -188,10 +229,19 @@ for name, answer in (("02.sup_con", sup_con), ("07.sup_con", mean_valid)):
 wrong(
     "07.sup_con",
     (lambda x, y, tau: mean_valid(x, y, tau) * (y != y[0]).any(), "one class only"),
-    (lambda *case: mean_valid(*case) / (len(case[1].unique()) < 7), "no two labels agree"),
+    (
+        lambda *case: mean_valid(*case) / (len(case[1].unique()) < 7),
+        "no two labels agree",
+    ),
     (nan_gradient, "gradient is NaN"),
 )
-TERMS = {"info_nce": 32, "nt_xent": 63, "nt_xent with a queue": 163, "sup_con": 63, "simsiam": 0}
+TERMS = {
+    "info_nce": 32,
+    "nt_xent": 63,
+    "nt_xent with a queue": 163,
+    "sup_con": 63,
+    "simsiam": 0,
+}
 right("02.denominators", TERMS, lambda: TERMS)
 wrong(
     "02.denominators",
@@ -214,10 +264,15 @@ wrong("03.effective_rank", (lambda s: (-1000 * s).sum().log(), "Not finite"))
 right(
     "04.token_loss",
     lambda h, x, ids: np.float32(cross_entropy(h @ x.T, ids)),
-    lambda h, x, ids: np.mean([-torch.log_softmax(x @ h[i], 0)[ids[i]] for i in range(len(ids))]),
+    lambda h, x, ids: np.mean(
+        [-torch.log_softmax(x @ h[i], 0)[ids[i]] for i in range(len(ids))]
+    ),
 )
 wrong("04.token_loss", (lambda *case: -case[0][:, 0], "one loss a position"))
-wrong("04.sequence_mean", (lambda terms, rows: (8 + terms[1:5].mean() + terms[5]) / 3, "Shuffled"))
+wrong(
+    "04.sequence_mean",
+    (lambda terms, rows: (8 + terms[1:5].mean() + terms[5]) / 3, "Shuffled"),
+)
 wrong("04.floor", (lambda c: -(c / c.sum() * (c / c.sum()).log()).sum(), "drop zero"))
 for kind in (tuple, list, torch.tensor, np.array):
     right("04.never", lambda p, epochs, kind=kind: kind([(1 - p) ** epochs, 1 - p]))
@@ -245,17 +300,30 @@ wrong(
     (lambda *v: torch.exp(-crossed(*v) / 2).mean(), "a gradient flows into h0"),
     (lambda *v: simsiam(*v).item(), "Detach only h"),
 )
-wrong("05.info_nce", (lambda a, b, tau: losses.info_nce(a, b.detach(), tau), "reaches h1"))
+wrong(
+    "05.info_nce", (lambda a, b, tau: losses.info_nce(a, b.detach(), tau), "reaches h1")
+)
 right("06.labels", lambda x, y, m: torch.eq(x, y).long())
 wrong("06.labels", (lambda x, y, m: 2 * (x == y) - 1, "True or False, or 1 or 0"))
-wrong("06.p_lm", (lambda z, c, x: losses.cosine_matrix(z, z[:5]), "Not all rows sum to 1"))
+wrong(
+    "06.p_lm", (lambda z, c, x: losses.cosine_matrix(z, z[:5]), "Not all rows sum to 1")
+)
 wrong(
     "06.corrective_lm",
-    (lambda *v: losses.all_token_lm(*v), "flows into copying: detach it. Detach only the copy"),
-    (lambda z, *v: losses.corrective_lm(z.detach(), *v) + 0 * z.sum(), "not the gradient"),
+    (
+        lambda *v: losses.all_token_lm(*v),
+        "flows into copying: detach it. Detach only the copy",
+    ),
+    (
+        lambda z, *v: losses.corrective_lm(z.detach(), *v) + 0 * z.sum(),
+        "not the gradient",
+    ),
 )
 right("07.lam", lambda λ, N: λ / (λ + N * (1 - λ)))
-wrong("07.lam", (lambda λ, N: λ / (λ + N * (1 - λ)) if λ not in (0, 1) else 0.5, "λ = 0 must stay"))
+wrong(
+    "07.lam",
+    (lambda λ, N: λ / (λ + N * (1 - λ)) if λ not in (0, 1) else 0.5, "λ = 0 must stay"),
+)
 
 
 def eq_5(s, s_hat, i, tau):
@@ -308,7 +376,10 @@ right("09.auc", by_ranks, by_bisection)
 wrong(
     "09.auc",
     (won, "comparisons for 300 and 300 pairs"),
-    (lambda s, r: by_ranks([0.9, 0.2, 0.5, 0.4, 0.25, 0.05], [0.5, 0.3, 0.1]), "not for 300"),
+    (
+        lambda s, r: by_ranks([0.9, 0.2, 0.5, 0.4, 0.25, 0.05], [0.5, 0.3, 0.1]),
+        "not for 300",
+    ),
 )
 right("09.shift", {"uniformity", "alignment"})
 wrong(
@@ -329,7 +400,10 @@ right("10.half_width", half)
 wrong(
     "10.half_width",
     (lambda runs: half(runs, 5), "Right for five draws, but for eight"),
-    (lambda runs: (runs.mean() - half(runs), runs.mean() + half(runs)), "yours has shape [2]"),
+    (
+        lambda runs: (runs.mean() - half(runs), runs.mean() + half(runs)),
+        "yours has shape [2]",
+    ),
 )
 right("10b.luck", lambda k, n: binom.sf(k - 1, n, 0.05))
 
@@ -339,7 +413,9 @@ right("10b.luck", lambda k, n: binom.sf(k - 1, n, 0.05))
 
 def cached(encode, contrast, x, size, *, grad=False, factor=1.0, times=1, drop=0):
     with torch.set_grad_enabled(grad):
-        vectors = torch.cat([encode(chunk) for chunk in x.split(size if not grad else len(x))])
+        vectors = torch.cat(
+            [encode(chunk) for chunk in x.split(size if not grad else len(x))]
+        )
     vectors = vectors.detach().requires_grad_()
     contrast(vectors).backward()
     pieces = list(zip(x.split(size), vectors.grad.split(size), strict=True))
@@ -360,7 +436,9 @@ def one_graph(encode, contrast, x, size):
 
 def detached_one_by_one(encode, contrast, x, size):
     """No no_grad, but no graph outlives its chunk either; and nothing is returned."""
-    vectors = torch.cat([encode(chunk).detach() for chunk in x.split(size)]).requires_grad_()
+    vectors = torch.cat(
+        [encode(chunk).detach() for chunk in x.split(size)]
+    ).requires_grad_()
     contrast(vectors).backward()
     for chunk, gradient in zip(x.split(size), vectors.grad.split(size), strict=True):
         (encode(chunk) * gradient).sum().backward()
@@ -446,6 +524,9 @@ def test_the_dict_of_the_notebook_is_no_answer_yet():
 
 
 def test_no_verdict_has_the_quantile_that_is_asked_for():
-    for answer in (lambda runs: 0.5, lambda runs: 1.96 * runs.mean(1).std(ddof=1) / 5**0.5):
+    for answer in (
+        lambda runs: 0.5,
+        lambda runs: 1.96 * runs.mean(1).std(ddof=1) / 5**0.5,
+    ):
         text = judge("10.half_width", answer).text
         assert "2.78" not in text and "ppf" not in text

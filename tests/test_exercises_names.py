@@ -38,13 +38,17 @@ def numbers(scope, tau):
         "SupCon": scope["called_sup_con"](torch.cat([a, b]), labels, tau),
     }
     values = {
-        f"{name} | {how}": value for name, rows in tables.items() for how, value in rows.items()
+        f"{name} | {how}": value
+        for name, rows in tables.items()
+        for how, value in rows.items()
     }
     return (
         a,
         b,
         labels,
-        lambda words: next(value for name, value in values.items() if words in name).item(),
+        lambda words: next(
+            value for name, value in values.items() if words in name
+        ).item(),
     )
 
 
@@ -55,7 +59,9 @@ def test_the_table_of_names_agrees_with_pytorch_metric_learning(scope, tau):
     both = torch.cat([a, b])
     partners = torch.arange(3).repeat(2)
     about = lambda loss: pytest.approx(loss.item(), abs=1e-6)  # noqa: E731
-    assert value_of("NT-Xent | nt_xent") == about(pml.NTXentLoss(temperature=tau)(both, partners))
+    assert value_of("NT-Xent | nt_xent") == about(
+        pml.NTXentLoss(temperature=tau)(both, partners)
+    )
     assert value_of("NTXentLoss, with these labels") == about(
         pml.NTXentLoss(temperature=tau)(both, labels)
     )
@@ -65,7 +71,9 @@ def test_the_table_of_names_agrees_with_pytorch_metric_learning(scope, tau):
 
 
 @pytest.mark.full
-@pytest.mark.filterwarnings("ignore:The MultipleNegativesSymmetricRankingLoss is deprecated")
+@pytest.mark.filterwarnings(
+    "ignore:The MultipleNegativesSymmetricRankingLoss is deprecated"
+)
 @pytest.mark.parametrize("tau", [0.05, 0.5])
 def test_the_table_of_names_agrees_with_sentence_transformers(scope, tau):
     module = pytest.importorskip("sentence_transformers.losses")
@@ -73,7 +81,9 @@ def test_the_table_of_names_agrees_with_sentence_transformers(scope, tau):
 
     def theirs(name):
         loss = getattr(module, name)(torch.nn.Identity(), scale=1 / tau)
-        return pytest.approx(loss.compute_loss_from_embeddings([a, b], None).item(), abs=1e-6)
+        return pytest.approx(
+            loss.compute_loss_from_embeddings([a, b], None).item(), abs=1e-6
+        )
 
     assert value_of("InfoNCE | info_nce") == theirs("MultipleNegativesRankingLoss")
     assert value_of("MultipleNegativesSymmetricRankingLoss") == theirs(
@@ -99,9 +109,13 @@ def codes():
     return cells_of("07_scl.ipynb", "four-libraries")["CODES"]
 
 
-@pytest.mark.parametrize("labels", [[0, 0, 0, 0, 1, 1, 1, 2], [0, 1, 2, 3, 0, 1, 2, 3], [5] * 8])
+@pytest.mark.parametrize(
+    "labels", [[0, 0, 0, 0, 1, 1, 1, 2], [0, 1, 2, 3, 0, 1, 2, 3], [5] * 8]
+)
 @pytest.mark.parametrize("tau", [0.07, 0.5])
-def test_the_notebooks_formula_for_pytorch_metric_learning_is_what_it_computes(codes, labels, tau):
+def test_the_notebooks_formula_for_pytorch_metric_learning_is_what_it_computes(
+    codes, labels, tau
+):
     pml = pytest.importorskip("pytorch_metric_learning.losses")
     noise = torch.Generator().manual_seed(1)
     x = torch.randn(8, 5, generator=noise, dtype=torch.float64)
@@ -124,10 +138,13 @@ def test_the_notebooks_other_formulas(codes):
     positive = (labels[:, None] == labels) & ~itself
     p = scores.masked_fill(itself, -torch.inf).softmax(1)
     terms = [
-        -p[i][positive[i]].log().mean() if positive[i].any() else p.new_zeros(()) for i in range(7)
+        -p[i][positive[i]].log().mean() if positive[i].any() else p.new_zeros(())
+        for i in range(7)
     ]
     assert torch.allclose(codes["SCL, eq. 3"](x, labels, tau), sum(terms))
-    assert torch.allclose(codes["SupContrast"](x, labels, tau), tau / 0.07 * sum(terms) / 7)
+    assert torch.allclose(
+        codes["SupContrast"](x, labels, tau), tau / 0.07 * sum(terms) / 7
+    )
     assert torch.allclose(codes["lightly"](x, labels, tau), tau * sum(terms) / 7)
     outside = sum(-p[i][positive[i]].mean().log() for i in range(6))
     assert torch.allclose(codes["log outside"](x, labels, tau), outside)

@@ -27,7 +27,8 @@ class Course:
         cells = nbformat.read(path, as_version=4).cells
         self.code = [cell for cell in cells if cell.cell_type == "code"]
         self.trees = [
-            ast.parse(re.sub(r"^[%!].*", "", cell.source, flags=re.MULTILINE)) for cell in self.code
+            ast.parse(re.sub(r"^[%!].*", "", cell.source, flags=re.MULTILINE))
+            for cell in self.code
         ]
         self.asked = dict(pair for tree in self.trees for pair in checks(tree))
         self.solutions = []
@@ -41,7 +42,11 @@ class Course:
         """What the notebook imports: a solution may use it, as the reader may."""
         scope = {}
         for tree in self.trees:
-            found = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+            found = [
+                node
+                for node in tree.body
+                if isinstance(node, ast.Import | ast.ImportFrom)
+            ]
             exec(compile(ast.Module(found, []), "imports of the notebook", "exec"), scope)
         return scope
 
@@ -49,7 +54,9 @@ class Course:
 def checks(tree):
     """The exercises that a cell checks, each with the name of the answer that it gives."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("exercises.check"):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(
+            "exercises.check"
+        ):
             exercise, answer = node.args
             assert isinstance(answer, ast.Name), (
                 f"{exercise.value}: give check a name, not an expression"
@@ -65,7 +72,10 @@ def bound(tree):
         elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             yield from (
-                x.id for target in targets for x in ast.walk(target) if isinstance(x, ast.Name)
+                x.id
+                for target in targets
+                for x in ast.walk(target)
+                if isinstance(x, ast.Name)
             )
 
 
@@ -74,11 +84,15 @@ def uses(node, name):
     if isinstance(node, ast.FunctionDef | ast.Lambda):
         own = {inner.arg for inner in ast.walk(node.args) if isinstance(inner, ast.arg)}
         own |= {
-            x.id for x in ast.walk(node) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)
+            x.id
+            for x in ast.walk(node)
+            if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)
         }
         if name in own:
             return 0
-    here = isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+    here = (
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+    )
     return here + sum(uses(child, name) for child in ast.iter_child_nodes(node))
 
 
@@ -89,15 +103,17 @@ def course(request):
 
 def test_a_notebook_asks_its_own_exercises(course):
     """Of a notebook in two parts either may ask them: 07 and 07b."""
-    assert {name[:2] for name in course.asked} <= {course.number[:2]} and set(course.asked) <= set(
-        exercises.names()
-    )
+    assert {name[:2] for name in course.asked} <= {course.number[:2]} and set(
+        course.asked
+    ) <= set(exercises.names())
 
 
 def test_each_exercise_is_asked_once():
     asked = [name for path in NOTEBOOKS for name in Course(path).asked]
     # The docstring of `exercise` registers an example, 99.double, where both run in one process.
-    assert sorted(asked) == [name for name in exercises.names() if not name.startswith("99.")]
+    assert sorted(asked) == [
+        name for name in exercises.names() if not name.startswith("99.")
+    ]
 
 
 def test_each_exercise_has_a_solution_that_its_checker_takes(course):
@@ -107,9 +123,13 @@ def test_each_exercise_has_a_solution_that_its_checker_takes(course):
         try:
             tree = ast.parse(source)
         except SyntaxError as error:
-            raise AssertionError(f"a solution is no Python ({error}):\n{source}") from error
+            raise AssertionError(
+                f"a solution is no Python ({error}):\n{source}"
+            ) from error
         defined = {
-            name: answer for name, answer in course.asked.items() if answer in set(bound(tree))
+            name: answer
+            for name, answer in course.asked.items()
+            if answer in set(bound(tree))
         }
         assert defined, f"this solution defines nothing that is checked here:\n{source}"
         exec(compile(tree, "solution", "exec"), scope)

@@ -59,7 +59,9 @@ def test_each_panel_is_a_widget_and_a_figure(every_panel, monkeypatch):
             if panel.stand_in and name != "live_training"
             else set()
         )
-        assert panel._repr_mimebundle_().keys() == {"image/png", "text/plain"} | lives, name
+        assert panel._repr_mimebundle_().keys() == {"image/png", "text/plain"} | lives, (
+            name
+        )
 
 
 # --- masks ---
@@ -97,10 +99,14 @@ def test_weights_and_forces_are_those_of_the_loss(loss):
     }[loss]()
     assert seen.value == pytest.approx(expected.item())
     positive = torch.tensor([[role == "positive" for role in row] for row in seen.roles])
-    out = torch.tensor([[role in ("out", "numerator") for role in row] for row in seen.roles])
+    out = torch.tensor(
+        [[role in ("out", "numerator") for role in row] for row in seen.roles]
+    )
     assert torch.equal(seen.weights.isnan(), out)
     if loss != "simsiam":  # the loss from the weights: -log p at the positives
-        log_p = seen.weights.log().masked_fill(~positive, 0).sum(1) / positive.sum(1).clamp(min=1)
+        log_p = seen.weights.log().masked_fill(~positive, 0).sum(1) / positive.sum(
+            1
+        ).clamp(min=1)
         assert -log_p[positive.any(1)].mean().item() == pytest.approx(seen.value)
         assert seen.weights[positive.any(1)].nansum(1).tolist() == pytest.approx(
             [1.0] * int(positive.any(1).sum())
@@ -134,7 +140,9 @@ def test_the_chosen_loss_changes_what_the_page_gets(every_panel):
     assert panel.view.seen != shown and panel.view.seen["weights"][5] == [None] * 6
     assert "no anchor" in panel.set(anchor=5).words()
     panel.view.angles = [0.0, 90.0, 180.0, 0.0, 90.0, 180.0]  # as a hand would drag
-    assert panel.view.seen["weights"][0][3] == pytest.approx(1 / (1 + math.exp(-2) + math.exp(-4)))
+    assert panel.view.seen["weights"][0][3] == pytest.approx(
+        1 / (1 + math.exp(-2) + math.exp(-4))
+    )
 
 
 # --- temperature and queue ---
@@ -148,8 +156,12 @@ def test_what_the_temperature_s_charts_draw():
     assert equal["effective negatives"] == pytest.approx(14)
     mine = panel.negatives[:n].double()
     share = (mine / 0.1).softmax(0)
-    assert seen["candidates"] == n + 1 and seen["hardest"] == pytest.approx(share.max().item())
-    assert seen["effective negatives"] == pytest.approx(math.exp(-(share * share.log()).sum()))
+    assert seen["candidates"] == n + 1 and seen["hardest"] == pytest.approx(
+        share.max().item()
+    )
+    assert seen["effective negatives"] == pytest.approx(
+        math.exp(-(share * share.log()).sum())
+    )
     ordered = share.sort(descending=True).values
     assert (
         ordered[: seen["half of the push"]].sum()
@@ -162,11 +174,17 @@ def test_what_the_temperature_s_charts_draw():
     )
     assert seen["count"] == pytest.approx(count) and seen["push"] == pytest.approx(push)
     for candidates, loss in seen["curve"][::9]:
-        exponents = (panel.negatives[: candidates - 1].double() - panel.positive.value) / 0.1
-        assert loss == pytest.approx(torch.nn.functional.softplus(exponents.logsumexp(0)).item())
+        exponents = (
+            panel.negatives[: candidates - 1].double() - panel.positive.value
+        ) / 0.1
+        assert loss == pytest.approx(
+            torch.nn.functional.softplus(exponents.logsumexp(0)).item()
+        )
     first, right = ck.plots.negative_weights(mine, 0.1, 0.7).axes
     assert first.patches[20].get_path().vertices[:, 1].max() == pytest.approx(max(push))
-    at_best = next(line for line in right.lines if line.get_label().startswith("perfect positive"))
+    at_best = next(
+        line for line in right.lines if line.get_label().startswith("perfect positive")
+    )
     assert at_best.get_ydata()[n] == pytest.approx(math.log1p(n * math.exp(-1 / 0.1)))
     title = first.get_title().splitlines()[1]
     assert title == f"half of it from {seen['half of the push']} of {n}"
@@ -217,9 +235,14 @@ def test_stop_keeps_a_run_that_can_be_used(tokenizer, texts, tmp_path):
     assert panel.view.moment["step"] > 0  # it was measured while it trained
     run = panel.stop()
     assert not panel.running and run.interrupted and 3 <= run.steps < 5000
-    assert len(run.history) == run.steps and run.encoder.encode(["a kite"]).isfinite().all()
+    assert (
+        len(run.history) == run.steps and run.encoder.encode(["a kite"]).isfinite().all()
+    )
     assert not run.encoder.training and panel.view.now["phase"] == "stopped"
-    assert panel.view.now["step"] == run.steps and panel.view.curves[0]["step"][-1] == run.steps
+    assert (
+        panel.view.now["step"] == run.steps
+        and panel.view.curves[0]["step"][-1] == run.steps
+    )
     assert "Stopped" in panel.words() and (tmp_path / f"step-{run.steps:08d}").exists()
 
 
@@ -230,7 +253,8 @@ def test_a_run_that_fails_says_so(tokenizer, texts):
     panel.start().wait()
     assert "has ended" in panel.words() and "lr" in panel.words() and not panel.running
     assert (
-        panel.view.now["phase"] == "failed" and "lr must be a number" in panel.view.now["problem"]
+        panel.view.now["phase"] == "failed"
+        and "lr must be a number" in panel.view.now["problem"]
     )
     with pytest.raises(ValueError, match="lr must be a number"):
         panel.figure()
@@ -242,10 +266,22 @@ def test_a_run_that_fails_says_so(tokenizer, texts):
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: ck.explore.loss_playground().set(temperature=1), "no control 'temperature'"),
-        (lambda: ck.explore.temperature_and_queue(positive=1.5), "must lie between -1 and 1"),
-        (lambda: ck.explore.temperature_and_queue().set(positive=1.5), "positive cannot be 1.5"),
-        (lambda: ck.explore.loss_playground(angles=[0, 1, 2]), "two views of each of 3 texts"),
+        (
+            lambda: ck.explore.loss_playground().set(temperature=1),
+            "no control 'temperature'",
+        ),
+        (
+            lambda: ck.explore.temperature_and_queue(positive=1.5),
+            "must lie between -1 and 1",
+        ),
+        (
+            lambda: ck.explore.temperature_and_queue().set(positive=1.5),
+            "positive cannot be 1.5",
+        ),
+        (
+            lambda: ck.explore.loss_playground(angles=[0, 1, 2]),
+            "two views of each of 3 texts",
+        ),
         (
             lambda: ck.explore.embedding_map(vectors(), SENTENCES[:5]),
             "one vector for each of the 5 texts",

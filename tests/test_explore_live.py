@@ -52,11 +52,20 @@ def test_reset_brings_the_first_weights_back(two):
     encoder = two.objectives["CMLM"].encoder
     first = {name: value.clone() for name, value in encoder.state_dict().items()}
     two.start().wait()
-    assert any(not torch.equal(first[name], value) for name, value in encoder.state_dict().items())
+    assert any(
+        not torch.equal(first[name], value)
+        for name, value in encoder.state_dict().items()
+    )
     losses = two.runs["CMLM"].history["loss"].tolist()
     two.view.pressed = ["reset encoder", 1]  # as a hand would
-    assert all(torch.equal(first[name], value) for name, value in encoder.state_dict().items())
-    assert two.view.now["phase"] == "ready" and two.view.curves == [{}, {}] and two.run is None
+    assert all(
+        torch.equal(first[name], value) for name, value in encoder.state_dict().items()
+    )
+    assert (
+        two.view.now["phase"] == "ready"
+        and two.view.curves == [{}, {}]
+        and two.run is None
+    )
     two.view.pressed = ["start", 2]
     two.wait()
     assert two.runs["CMLM"].history["loss"].tolist() == losses
@@ -70,7 +79,8 @@ def test_one_that_fails_lets_the_other_go_on(two):
     two.start().wait()
     assert two.runs["CMLM"].steps == 6 and "MLM" not in two.runs
     assert (
-        two.view.now["phase"] == "failed" and "MLM: <b>not finite" in two.view.now["problem"]
+        two.view.now["phase"] == "failed"
+        and "MLM: <b>not finite" in two.view.now["problem"]
     )  # as text
     assert "&lt;b&gt;not finite" in two.words()
 
@@ -82,9 +92,13 @@ def test_a_run_that_diverges_is_over_and_can_be_reset(tokenizer, texts, shown, e
     """Its vectors are NaN: measured in the thread, they left a panel that trained for ever and refused a reset."""
     sound, bad = (ck.objectives.MLM(make_encoder(tokenizer)) for _ in range(2))
     first = {name: value.clone() for name, value in bad.encoder.state_dict().items()}
-    bad.after_step = lambda *_: bad.encoder.model.get_input_embeddings().weight.data.fill_(math.nan)
+    bad.after_step = lambda *_: (
+        bad.encoder.model.get_input_embeddings().weight.data.fill_(math.nan)
+    )
     options = {
-        shown: texts[:4] if shown == "texts" else [(texts[0], texts[1]), (texts[2], texts[3])]
+        shown: texts[:4]
+        if shown == "texts"
+        else [(texts[0], texts[1]), (texts[2], texts[3])]
     }
     panel = ck.explore.live_training(
         {"sound": sound, "bad": bad}, texts, steps=4, batch_size=4, every=every, **options
@@ -92,11 +106,16 @@ def test_a_run_that_diverges_is_over_and_can_be_reset(tokenizer, texts, shown, e
     panel.start().wait()
     assert panel.view.now["phase"] == "failed" and not panel.running and not panel._going
     assert (
-        panel.runs["sound"].steps == 4 and panel.problem.startswith("bad: ") and panel.view.frames
+        panel.runs["sound"].steps == 4
+        and panel.problem.startswith("bad: ")
+        and panel.view.frames
     )
     panel.figure()
     panel.reset()
-    assert all(torch.equal(first[name], value) for name, value in bad.encoder.state_dict().items())
+    assert all(
+        torch.equal(first[name], value)
+        for name, value in bad.encoder.state_dict().items()
+    )
 
 
 # --- the sphere ---
@@ -110,7 +129,9 @@ def test_the_sphere_keeps_angles_where_the_space_has_three_directions():
         :3
     ]  # three directions of five
     seen = on_sphere(7 * x @ turned)
-    assert seen.share == pytest.approx(1) and on_sphere(np.eye(4)).share == pytest.approx(3 / 4)
+    assert seen.share == pytest.approx(1) and on_sphere(np.eye(4)).share == pytest.approx(
+        3 / 4
+    )
     assert seen.points @ seen.points.T == pytest.approx(x @ x.T, abs=1e-6)
 
 
@@ -118,7 +139,9 @@ def test_random_pairs_are_of_two_texts(tokenizer, texts):
     encoder = make_encoder(tokenizer)
     a, b = encoder.encode(texts[:4]), encoder.encode(texts[4:8])
     similar, random = measured(encoder, [texts[:4], texts[4:8]], None)["cosines"]
-    all_of = ck.geometry.random_pair_cosines(torch.cat([a, b]), groups=torch.arange(4).repeat(2))
+    all_of = ck.geometry.random_pair_cosines(
+        torch.cat([a, b]), groups=torch.arange(4).repeat(2)
+    )
     assert (
         torch.allclose(random, all_of) and len(random) == 24
     )  # 28 pairs, less the four that mean the same

@@ -50,7 +50,9 @@ def test_an_encoder_reads_each_word_with_that_word_covered(panel):
         covered = ids.clone()
         covered[0, at] = encoder.tokenizer.mask_token_id
         with torch.no_grad():
-            state = encoder({"input_ids": covered, "attention_mask": torch.ones_like(ids)})[0, at]
+            state = encoder(
+                {"input_ids": covered, "attention_mask": torch.ones_like(ids)}
+            )[0, at]
             p = encoder.mlm_logits(state[None]).softmax(-1)[0]
         assert seen.here[at] == pytest.approx(p[ids[0, at]].item(), rel=1e-4)
         assert seen.read[at][0][1] == pytest.approx(p.max().item(), rel=1e-4)

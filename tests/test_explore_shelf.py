@@ -43,7 +43,9 @@ def objective():
 
 @pytest.fixture
 def panel(objective, pictures):
-    first, second = sorted(ck.explore.shelf(objective, ANSWERS, pictures, toys={}).sorts)[:2]
+    first, second = sorted(ck.explore.shelf(objective, ANSWERS, pictures, toys={}).sorts)[
+        :2
+    ]
     return ck.explore.shelf(
         objective, ANSWERS, pictures, "what colour?", {"top_1": first, "bottom_4": second}
     )
@@ -71,14 +73,18 @@ def test_the_region_is_one_of_a_toy_of_that_sort(panel, pictures):
 def test_scores_are_the_models_own(panel, objective):
     objective.train()
     found = panel.scores()
-    assert objective.training and list(found.values()) == sorted(found.values(), reverse=True)
+    assert objective.training and list(found.values()) == sorted(
+        found.values(), reverse=True
+    )
     with torch.no_grad():
         expected = objective.eval().logits(panel.batch())[0].sigmoid()
     assert found == pytest.approx(dict(zip(ANSWERS, expected.tolist(), strict=True)))
 
 
 def test_of_a_sort_the_detectors_surest_toy_is_taken(objective, pictures):
-    sure = torch.rand(pictures.regions.shape[:2], generator=torch.Generator().manual_seed(1))
+    sure = torch.rand(
+        pictures.regions.shape[:2], generator=torch.Generator().manual_seed(1)
+    )
     sorts = ck.explore.shelf(
         objective, ANSWERS, replace(pictures, object_confidence=sure), toys={}
     ).sorts

@@ -30,7 +30,8 @@ class Dots(Panel):
 
     def figure(self):
         return plots.embedding_map(
-            [[0.0, 1.0], [1.0, self.height.value + 1]], points=[[0, 1], [1, self.height.value]]
+            [[0.0, 1.0], [1.0, self.height.value + 1]],
+            points=[[0, 1], [1, self.height.value]],
         )
 
 
@@ -66,7 +67,11 @@ def test_the_picture_stands_before_the_widget_and_hides_while_it_lives(displayed
         f"ck-live-{name}" in panel.widget._dom_classes
         and f"body:has(.ck-live-{name})" in still["text/html"]
     )
-    assert WIDGET in widget and "image/png" not in widget and png(still).startswith(b"\x89PNG")
+    assert (
+        WIDGET in widget
+        and "image/png" not in widget
+        and png(still).startswith(b"\x89PNG")
+    )
 
 
 def test_the_stored_picture_follows_the_controls_and_a_run(displayed, tokenizer, texts):
@@ -117,7 +122,9 @@ def test_on_principal_components_a_sentence_is_projected_as_the_others():
     plane = (unit - mean) @ axes[:2].T
     scale = np.linalg.norm(plane[0] - plane[1]) / np.linalg.norm(at[0, 0] - at[0, 1])
     gaps = np.linalg.norm(at[0] - panel.place("55")["a"], axis=1)
-    assert np.linalg.norm(plane[:50] - plane[55], axis=1) == pytest.approx(scale * gaps, abs=1e-3)
+    assert np.linalg.norm(plane[:50] - plane[55], axis=1) == pytest.approx(
+        scale * gaps, abs=1e-3
+    )
     panel.view.query = "55"
     assert panel.view.placed.keys() == {"a", "b"} and panel.view.near.keys() == {"a", "b"}
     panel.view.query = ""
@@ -134,6 +141,8 @@ def test_elsewhere_it_stands_among_its_nearest():
     weights = torch.tensor([cosine for _, cosine in near]).div(0.05).softmax(0).numpy()
     expected = weights @ panel.at[""][[int(text) for text, _ in near]]
     assert panel.place("9!")[""] == pytest.approx(expected, abs=1e-4)
-    only = ck.explore.embedding_map({"a": x, "b": x}, texts, encode={"a": lambda given: x[:1]})
+    only = ck.explore.embedding_map(
+        {"a": x, "b": x}, texts, encode={"a": lambda given: x[:1]}
+    )
     only.view.query = "new"
     assert "give encode= for 'b'" in only.view.problem and only.view.placed == {}

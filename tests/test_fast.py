@@ -86,7 +86,9 @@ def test_self_form_is_the_log_sum_exp_of_the_matrix(data, n, tile, tau, grouped)
     if grouped:
         meets &= groups[:, None] != groups[None, :]
     temperature = torch.tensor(tau, dtype=torch.float64, requires_grad=True)
-    mine = tiles.self_log_sum_exp(x, temperature, apart=tuple(apart), groups=groups, tile=tile)
+    mine = tiles.self_log_sum_exp(
+        x, temperature, apart=tuple(apart), groups=groups, tile=tile
+    )
     agree_where_anybody_meets(
         mine, by_matrix(x, x, temperature, meets), meets, (x, temperature), tau
     )
@@ -102,7 +104,9 @@ def test_self_form_is_the_log_sum_exp_of_the_matrix(data, n, tile, tau, grouped)
     grouped=st.booleans(),
     who=st.sampled_from(["both", "anchors", "candidates"]),
 )
-def test_whole_rows_are_the_log_sum_exp_of_the_matrix(n, m, numbers, tau, apart, grouped, who):
+def test_whole_rows_are_the_log_sum_exp_of_the_matrix(
+    n, m, numbers, tau, apart, grouped, who
+):
     x, y = units(n, 5, seed=n), units(m, 5, seed=m + 100)
     wanted = [
         z.requires_grad_()
@@ -118,7 +122,9 @@ def test_whole_rows_are_the_log_sum_exp_of_the_matrix(n, m, numbers, tau, apart,
         meets &= groups[0][:, None] != groups[1][None, :]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fast, "SCORES_AT_ONCE", numbers)
-        mine = tiles.rows_log_sum_exp(x, y, tau, apart=apart, groups=groups[0], others=groups[1])
+        mine = tiles.rows_log_sum_exp(
+            x, y, tau, apart=apart, groups=groups[0], others=groups[1]
+        )
         agree_where_anybody_meets(mine, by_matrix(x, y, tau, meets), meets, wanted, tau)
 
 
@@ -172,7 +178,9 @@ def test_a_tight_class_falls_no_lower_than_it_can(tau):
     x = vectors(256, 32, dtype=torch.float32)
     for n in (2, 4):
         with fast.tiled():
-            terms = sup_con(x.repeat(n, 1), torch.arange(256).repeat(n), tau, reduction="none")
+            terms = sup_con(
+                x.repeat(n, 1), torch.arange(256).repeat(n), tau, reduction="none"
+            )
         assert terms.min().item() >= math.log(n - 1) - 1e-6 * (n > 2)
 
 
@@ -186,7 +194,8 @@ def test_products_in_bfloat16_are_near(tau):
         lambda a, b: sup_con(a, labels, tau) + 0 * b.sum(),
     ):
         near, exact = (
-            value_and_gradients(loss, a, b, form=form) for form in (in_bfloat16, fast.plain)
+            value_and_gradients(loss, a, b, form=form)
+            for form in (in_bfloat16, fast.plain)
         )
         agree(near, exact, 2e-3 / tau)
         assert not torch.equal(near[1], exact[1])
@@ -226,7 +235,9 @@ def test_the_size_decides_the_queue_included_or_the_caller(monkeypatch):
         fast, "nt_xent", lambda *args: calls.append(1) or torch.zeros(16), raising=False
     )
     a, b, queue = (vectors(n, 4, seed=n) for n in (8, 8, 2**16))
-    nt_xent(a, b, 0.1, queue=queue)  # a small batch beside a large queue has (2B) (2B + Q) cosines
+    nt_xent(
+        a, b, 0.1, queue=queue
+    )  # a small batch beside a large queue has (2B) (2B + Q) cosines
     assert len(calls) == 1
     nt_xent(a, b, 0.1, queue=queue[:64])
     with fast.plain():

@@ -21,7 +21,9 @@ KINDS = {
 
 
 def make(name, tokenizer, **options):
-    return KINDS[name](make_encoder(tokenizer, relative_positions="relative" in name, **options))
+    return KINDS[name](
+        make_encoder(tokenizer, relative_positions="relative" in name, **options)
+    )
 
 
 def seeded():
@@ -42,7 +44,11 @@ def test_parts_and_gradients_are_those_of_the_plain_form(name, options, tokenize
             for n, v in objective.encode(view, views[view]).sums.items()
         }
         sum(value for value in sums.values() if value.requires_grad).backward()
-        grads = {n: p.grad.clone() for n, p in objective.named_parameters() if p.grad is not None}
+        grads = {
+            n: p.grad.clone()
+            for n, p in objective.named_parameters()
+            if p.grad is not None
+        }
         found.append(({n: value.item() for n, value in sums.items()}, grads))
     (plain, expected), (ours, grads) = found
     assert ours == pytest.approx(plain, rel=1e-11)
@@ -70,14 +76,21 @@ def test_runs_resume_bitwise(options, tokenizer, texts, tmp_path):
     def run(steps, folder, resume=False):
         objective = ck.faster(make("coco_lm relative", tokenizer, dropout=0.1), **options)
         plan = dict(
-            steps=4, batch_size=8, chunk_size=5, save_every=2, progress=False, folder=folder
+            steps=4,
+            batch_size=8,
+            chunk_size=5,
+            save_every=2,
+            progress=False,
+            folder=folder,
         )
 
         def stop(run):
             if run.steps == steps:
                 run.stop()
 
-        return ck.fit(objective, texts, resume=resume, callback=stop, **plan).objective.state_dict()
+        return ck.fit(
+            objective, texts, resume=resume, callback=stop, **plan
+        ).objective.state_dict()
 
     unbroken = run(None, tmp_path / "a")
     run(2, tmp_path / "b")
@@ -116,7 +129,9 @@ def test_a_mask_made_before_hides_padding_from_every_kind_of_attention(
     view = dict(encoder.view_of(["a red ball", "the small red box stands by the door"]))
     mask = view["attention_mask"]
     elsewhere = type(
-        "Mask", (), {"device": torch.device("cuda"), "__getitem__": lambda self, key: mask[key]}
+        "Mask",
+        (),
+        {"device": torch.device("cuda"), "__getitem__": lambda self, key: mask[key]},
     )()
     ready = quick_mask(encoder.model, {"attention_mask": elsewhere})
     if attention == "eager":

@@ -18,7 +18,11 @@ def found():
     script = Path(__file__).with_name("faults.py")
     env = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, script, KILLS], env=env, capture_output=True, text=True, timeout=580
+        [sys.executable, script, KILLS],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=580,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -38,7 +38,9 @@ print(json.dumps(told))
 @pytest.fixture(scope="module")
 def told():
     paths = json.dumps([str(Path(__file__).parents[1]), *sys.path])
-    done = subprocess.run([sys.executable, "-S", "-c", CODE, paths], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", CODE, paths], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

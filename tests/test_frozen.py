@@ -45,7 +45,10 @@ def losses():
     words, read = torch.arange(24) * 7 % 50, torch.arange(24) * 5 % 50
     copying, real = vectors(24, 1, 5).squeeze(1), torch.ones(24, dtype=torch.bool)
     loss = ck.losses
-    corrective = lambda **options: loss.corrective_lm(logits, copying, read, words, **options)  # noqa: E731
+
+    def corrective(**options):
+        return loss.corrective_lm(logits, copying, read, words, **options)  # noqa: E731
+
     values = {
         "nt_xent": loss.nt_xent(a, b, 0.1),
         "nt_xent sum": loss.nt_xent(a, b, 0.5, reduction="sum"),
@@ -56,19 +59,25 @@ def losses():
         "info_nce ids": loss.info_nce(a, b, 0.1, ids=ids),
         "sup_con mean": loss.sup_con(a, labels, 0.3, reduction="mean"),
         "sup_con sum": loss.sup_con(a, labels, 0.3, reduction="sum"),
-        "sup_con mean_valid": loss.sup_con(a, torch.arange(24) // 23, 0.3, reduction="mean_valid"),
+        "sup_con mean_valid": loss.sup_con(
+            a, torch.arange(24) // 23, 0.3, reduction="mean_valid"
+        ),
         "simsiam": loss.simsiam(z, a, vectors(24, 16, 8), b),
         "mlm": loss.mlm(logits, words),
         "corrective_lm": corrective(),
         "corrective_lm of the code": corrective(variant="authors_code"),
         "copy": loss.copy(copying, read, words, real),
-        "replaced_token_detection": loss.replaced_token_detection(copying, read == words, real),
+        "replaced_token_detection": loss.replaced_token_detection(
+            copying, read == words, real
+        ),
         "all_token_lm": loss.all_token_lm(logits, copying, read, words),
         "alignment": ck.geometry.alignment(a, b),
         "uniformity": ck.geometry.uniformity(a),
         "anisotropy": ck.geometry.anisotropy(a),
         "effective_rank": ck.geometry.effective_rank(a),
-        "random_pair_cosines": ck.geometry.random_pair_cosines(a, 50, seed=1).double().sum(),
+        "random_pair_cosines": ck.geometry.random_pair_cosines(a, 50, seed=1)
+        .double()
+        .sum(),
     }
     return {name: float(value) for name, value in values.items()}
 
@@ -79,11 +88,17 @@ def masks():
     maskable[:, 0] = maskable[:, 25:] = False
     real = (torch.arange(30) < 26).long().expand(8, 30)
     words = dict(mask_id=MASK_ID, vocab_size=VOCABULARY)
-    masked = ck.masking.dynamic_random_mask(ids, maskable, 0.15, generator=seeded(1), **words)
+    masked = ck.masking.dynamic_random_mask(
+        ids, maskable, 0.15, generator=seeded(1), **words
+    )
     options = dict(generator=seeded(2), **words)
-    partner = ck.masking.complementary_random_mask(ids, maskable, masked.selected, 0.7, **options)
+    partner = ck.masking.complementary_random_mask(
+        ids, maskable, masked.selected, 0.7, **options
+    )
     spans = ck.masking.span_mask(ids, maskable, 0.15, generator=seeded(3), **words)
-    cropped = ck.masking.crop(ids, real, 0.7, pad_id=0, specials=(1, 1), generator=seeded(4))
+    cropped = ck.masking.crop(
+        ids, real, 0.7, pad_id=0, specials=(1, 1), generator=seeded(4)
+    )
     logits = vectors(int(masked.selected.sum()), VOCABULARY, 5)
     samples = {
         "dynamic": masked.input_ids,
@@ -100,7 +115,10 @@ def masks():
 def shop():
     """Digests of what the toyshop tells."""
     rows = {f"{name} {split}": toyshop.rows(name, split)[:200] for name, split in ROWS}
-    told = rows | {"corpus": toyshop.corpus(300, seed=3), "triples": toyshop.triples(50, seed=2)}
+    told = rows | {
+        "corpus": toyshop.corpus(300, seed=3),
+        "triples": toyshop.triples(50, seed=2),
+    }
     return {
         name: hashlib.sha256(repr(list(given)).encode()).hexdigest()[:16]
         for name, given in told.items()
@@ -118,14 +136,18 @@ ROWS = (
 
 def first_losses(objective, data):
     """The losses of three steps of `fit`, with dropout in the encoder."""
-    run = ck.fit(objective, data, steps=3, batch_size=6, lr=1e-2, warmup=0.0, progress=False)
+    run = ck.fit(
+        objective, data, steps=3, batch_size=6, lr=1e-2, warmup=0.0, progress=False
+    )
     return run.history["loss"].tolist()
 
 
 def of_method(name, wordings, tokenizer):
     data = copy.copy(wordings)
     data.labels = torch.arange(len(data)) % 4
-    shape = dict(num_hidden_layers=1, hidden_size=32, num_attention_heads=2, intermediate_size=64)
+    shape = dict(
+        num_hidden_layers=1, hidden_size=32, num_attention_heads=2, intermediate_size=64
+    )
     encoder = ck.Encoder.tiny(tokenizer, dropout=0.1, max_length=64, **shape)
     return first_losses(OBJECTIVES[name](encoder), data)
 
@@ -153,12 +175,16 @@ def test_what_the_toyshop_tells():
 
 @pytest.mark.parametrize("name", METHODS)
 def test_first_losses_of_each_method(name, wordings, tokenizer):
-    assert of_method(name, wordings, tokenizer) == pytest.approx(FROZEN["methods"][name], rel=1e-4)
+    assert of_method(name, wordings, tokenizer) == pytest.approx(
+        FROZEN["methods"][name], rel=1e-4
+    )
 
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_first_losses_on_words_and_pictures(name, texts, tokenizer):
-    assert of_pairs(name, texts, tokenizer) == pytest.approx(FROZEN["pairs"][name], rel=1e-4)
+    assert of_pairs(name, texts, tokenizer) == pytest.approx(
+        FROZEN["pairs"][name], rel=1e-4
+    )
 
 
 def write():
@@ -171,11 +197,14 @@ def write():
         "masks": masks(),
         "toyshop": shop(),
         "methods": {
-            name: of_method(name, with_wordings(texts, tokenizer), tokenizer) for name in METHODS
+            name: of_method(name, with_wordings(texts, tokenizer), tokenizer)
+            for name in METHODS
         },
         "pairs": {name: of_pairs(name, texts, tokenizer) for name in PAIRS},
     }
-    FILE.write_text(json.dumps(frozen, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    FILE.write_text(
+        json.dumps(frozen, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

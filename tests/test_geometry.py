@@ -31,7 +31,9 @@ def squared_distance(u, v):
 def test_alignment_is_the_mean_power_of_the_distance(alpha):
     a, b = vectors(7, 5), vectors(7, 5, seed=1)
     pairs = zip(a.tolist(), b.tolist(), strict=True)
-    by_hand = sum(math.sqrt(squared_distance(unit(u), unit(v))) ** alpha for u, v in pairs) / 7
+    by_hand = (
+        sum(math.sqrt(squared_distance(unit(u), unit(v))) ** alpha for u, v in pairs) / 7
+    )
     assert abs(g.alignment(a, b, alpha=alpha).item() - by_hand) < 1e-10
 
 
@@ -40,9 +42,15 @@ def test_alignment_is_the_mean_power_of_the_distance(alpha):
 def test_uniformity_is_the_log_mean_over_distinct_pairs(t, block):
     x = vectors(9, 4)
     u = [unit(row) for row in x.tolist()]
-    terms = [math.exp(-t * squared_distance(u[i], u[j])) for i in range(9) for j in range(i + 1, 9)]
+    terms = [
+        math.exp(-t * squared_distance(u[i], u[j]))
+        for i in range(9)
+        for j in range(i + 1, 9)
+    ]
     assert len(terms) == 36  # n(n-1)/2: no diagonal
-    assert abs(g.uniformity(x, t=t, block=block).item() - math.log(sum(terms) / 36)) < 1e-10
+    assert (
+        abs(g.uniformity(x, t=t, block=block).item() - math.log(sum(terms) / 36)) < 1e-10
+    )
 
 
 @pytest.mark.parametrize("block", [1, 4, 1024])
@@ -76,13 +84,17 @@ def test_effective_rank_is_the_exponential_of_the_entropy():
 
 
 @settings(max_examples=25, deadline=None)
-@given(scales=st.lists(st.floats(-30, 30), min_size=6, max_size=6), seed=st.integers(0, 100))
+@given(
+    scales=st.lists(st.floats(-30, 30), min_size=6, max_size=6), seed=st.integers(0, 100)
+)
 def test_lengths_never_count(scales, seed):
     factor = torch.tensor([10.0**s for s in scales], dtype=torch.float64)[:, None]
     a, b = vectors(6, 4, seed), vectors(6, 4, seed + 1000)
     for measure in (g.uniformity, g.random_pair_cosines, g.anisotropy, g.effective_rank):
         torch.testing.assert_close(measure(a * factor), measure(a), rtol=1e-9, atol=1e-9)
-    torch.testing.assert_close(g.alignment(a * factor, b), g.alignment(a, b), rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(
+        g.alignment(a * factor, b), g.alignment(a, b), rtol=1e-9, atol=1e-9
+    )
 
 
 def test_uniformity_does_not_keep_the_similarities_for_the_backward_pass():
@@ -92,7 +104,9 @@ def test_uniformity_does_not_keep_the_similarities_for_the_backward_pass():
         lambda t: kept.append(t.numel()) or t, lambda t: t
     ):
         value = g.uniformity(x, block=32)
-    assert sum(kept) < 20 * x.numel()  # all pairs would be 130,816 numbers several times over
+    assert (
+        sum(kept) < 20 * x.numel()
+    )  # all pairs would be 130,816 numbers several times over
     (streamed,) = torch.autograd.grad(value, x)
     (whole,) = torch.autograd.grad(g.uniformity(x, block=512), x)
     torch.testing.assert_close(streamed, whole, rtol=0, atol=1e-12)
@@ -144,11 +158,16 @@ def test_positives_are_left_out():
     text = vectors(10, 8)
     views = torch.cat([text, text + 1e-3 * vectors(10, 8, seed=1)])
     groups = torch.arange(10).repeat(2)
-    everything, clean = g.random_pair_cosines(views), g.random_pair_cosines(views, groups=groups)
+    everything, clean = (
+        g.random_pair_cosines(views),
+        g.random_pair_cosines(views, groups=groups),
+    )
     assert (len(everything), len(clean)) == (190, 180)
     assert everything.max() > 0.999 > clean.max()
     for n in (20, 150):  # by rejecting, by permuting
-        assert g.random_pair_cosines(views, n=n, groups=groups).max() <= clean.max() + 1e-12
+        assert (
+            g.random_pair_cosines(views, n=n, groups=groups).max() <= clean.max() + 1e-12
+        )
     assert len(g.random_pair_cosines(views, n=180, groups=groups)) == 180
 
 
@@ -159,7 +178,9 @@ def test_auc_is_the_probability_of_the_right_order():
     similar, random = vectors(30, 1).flatten() + 1, vectors(40, 1, seed=1).flatten()
     similar[:5] = random[:5]  # ties
     wins = sum(
-        1.0 if s > r else 0.5 if s == r else 0.0 for s in similar.tolist() for r in random.tolist()
+        1.0 if s > r else 0.5 if s == r else 0.0
+        for s in similar.tolist()
+        for r in random.tolist()
     )
     assert abs(g.separation(similar, random).item() - wins / 1200) < 1e-12
     mann_whitney = stats.mannwhitneyu(similar.numpy(), random.numpy()).statistic / 1200
@@ -167,7 +188,10 @@ def test_auc_is_the_probability_of_the_right_order():
 
 
 def test_auc_does_not_see_a_stretched_scale():
-    similar, random = vectors(50, 1).flatten() * 0.1 + 0.3, vectors(60, 1, seed=1).flatten() * 0.1
+    similar, random = (
+        vectors(50, 1).flatten() * 0.1 + 0.3,
+        vectors(60, 1, seed=1).flatten() * 0.1,
+    )
     squeezed = g.separation(0.9 + similar / 20, 0.9 + random / 20)
     torch.testing.assert_close(squeezed, g.separation(similar, random))
 
@@ -210,7 +234,12 @@ def test_what_would_be_a_wrong_number_is_refused():
         (torch.tensor([[1.0, 0.0], [0.0, 0.0]]), "zeros"),
         (torch.tensor([[1.0, math.nan]]), "NaN"),
     ):
-        for measure in (g.uniformity, g.random_pair_cosines, g.anisotropy, g.effective_rank):
+        for measure in (
+            g.uniformity,
+            g.random_pair_cosines,
+            g.anisotropy,
+            g.effective_rank,
+        ):
             with pytest.raises(ValueError, match=words):
                 measure(x)
     with pytest.raises(ValueError, match="must have one shape"):

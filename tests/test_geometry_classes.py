@@ -24,12 +24,18 @@ LABELS = torch.tensor(
 
 def by_pairs(x, labels):
     cosine = normalize(x) @ normalize(x).T
-    within = [cosine[i, j] for i in range(len(x)) for j in range(i) if labels[i] == labels[j]]
-    between = [cosine[i, j] for i in range(len(x)) for j in range(i) if labels[i] != labels[j]]
+    within = [
+        cosine[i, j] for i in range(len(x)) for j in range(i) if labels[i] == labels[j]
+    ]
+    between = [
+        cosine[i, j] for i in range(len(x)) for j in range(i) if labels[i] != labels[j]
+    ]
     return torch.stack(within).mean(), torch.stack(between).mean()
 
 
-@pytest.mark.parametrize("labels", [LABELS, torch.arange(20) // 2, torch.tensor([0] * 19 + [1])])
+@pytest.mark.parametrize(
+    "labels", [LABELS, torch.arange(20) // 2, torch.tensor([0] * 19 + [1])]
+)
 def test_means_over_all_pairs(x, labels):
     assert torch.allclose(
         torch.stack(geometry.class_cosines(x, labels)), torch.stack(by_pairs(x, labels))
@@ -42,7 +48,9 @@ def test_random_labels_give_one(x):
     noise = torch.Generator().manual_seed(1)
     many = torch.randn(2000, 16, generator=noise)
     assert abs(geometry.class_spread(many, torch.arange(2000) % 4) - 1) < 0.01
-    assert geometry.class_spread(many[LABELS.abs()], LABELS) < 1e-5  # every class on one point
+    assert (
+        geometry.class_spread(many[LABELS.abs()], LABELS) < 1e-5
+    )  # every class on one point
 
 
 def test_a_cone_or_other_lengths_change_nothing():
@@ -63,7 +71,9 @@ def test_a_cone_or_other_lengths_change_nothing():
 
 def test_gradients_flow(x):
     few = x[:6].requires_grad_()
-    assert torch.autograd.gradcheck(lambda v: geometry.class_spread(v, LABELS[3:9]), (few,))
+    assert torch.autograd.gradcheck(
+        lambda v: geometry.class_spread(v, LABELS[3:9]), (few,)
+    )
 
 
 def test_a_collapsed_space_has_no_unit():

@@ -16,7 +16,9 @@ def in_a_cone(width, n=200, seed=0):
 
 MEASURES = {
     "noise_sensitivity": geometry.noise_sensitivity,
-    "class_spread": lambda clean, noisy: geometry.class_spread(clean, torch.arange(len(clean)) % 2),
+    "class_spread": lambda clean, noisy: geometry.class_spread(
+        clean, torch.arange(len(clean)) % 2
+    ),
 }
 
 
@@ -24,6 +26,9 @@ MEASURES = {
 @pytest.mark.parametrize("name", MEASURES)
 def test_float32_keeps_its_digits(name, width):
     clean, noisy = in_a_cone(width)
-    found, right = MEASURES[name](clean, noisy), MEASURES[name](clean.double(), noisy.double())
+    found, right = (
+        MEASURES[name](clean, noisy),
+        MEASURES[name](clean.double(), noisy.double()),
+    )
     assert found.dtype == torch.float32 and right.dtype == torch.float64
     assert found.item() == pytest.approx(right.item(), rel=1e-4)

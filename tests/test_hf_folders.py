@@ -23,8 +23,12 @@ def folder(tokenizer, tmp_path):
 def headless(tokenizer, tmp_path):
     """A BERT without vocabulary head, as sentence-transformers checkpoints are."""
     torch.manual_seed(0)
-    sizes = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)
-    model = BertModel(BertConfig(vocab_size=len(tokenizer), max_position_embeddings=64, **sizes))
+    sizes = dict(
+        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32
+    )
+    model = BertModel(
+        BertConfig(vocab_size=len(tokenizer), max_position_embeddings=64, **sizes)
+    )
     model.save_pretrained(tmp_path / "headless")
     tokenizer.save_pretrained(tmp_path / "headless")
     return tmp_path / "headless"
@@ -47,11 +51,15 @@ def weights_hash(encoder):
 def test_more_layers_in_the_config_than_weights(folder):
     layers = json.loads((folder / "config.json").read_text())["num_hidden_layers"]
     change(folder / "config.json", num_hidden_layers=layers + 1)
-    with pytest.raises(ValueError, match="does not hold all weights that its config.json names"):
+    with pytest.raises(
+        ValueError, match="does not hold all weights that its config.json names"
+    ):
         ck.Encoder.from_pretrained(folder)
 
 
-def test_a_dense_layer_behind_the_pooling_is_refused_and_normalize_is_kept(folder, tmp_path):
+def test_a_dense_layer_behind_the_pooling_is_refused_and_normalize_is_kept(
+    folder, tmp_path
+):
     modules = json.loads((folder / "modules.json").read_text())
     st = "sentence_transformers.models."
     normalize = {"idx": 2, "name": "2", "path": "2_Normalize", "type": st + "Normalize"}
@@ -69,7 +77,9 @@ def test_a_dense_layer_behind_the_pooling_is_refused_and_normalize_is_kept(folde
 # ---- heads that are not there
 
 
-def test_a_missing_head_is_the_same_at_each_opening_and_said_in_one_sentence(headless, capfd):
+def test_a_missing_head_is_the_same_at_each_opening_and_said_in_one_sentence(
+    headless, capfd
+):
     hashes = set()
     for seed in (1, 2):
         torch.manual_seed(seed)
@@ -85,11 +95,15 @@ def test_a_missing_head_is_the_same_at_each_opening_and_said_in_one_sentence(hea
 # ---- its own learning rate
 
 
-def test_a_checkpoint_has_its_own_default_rate_and_a_warning_above_it(folder, tokenizer, texts):
+def test_a_checkpoint_has_its_own_default_rate_and_a_warning_above_it(
+    folder, tokenizer, texts
+):
     options = dict(steps=2, batch_size=4, warmup=0.0, progress=False)
     new, opened = make_encoder(tokenizer), ck.Encoder.from_pretrained(folder)
     assert ck.fit(ck.objectives.MLM(new), texts, **options).training.lr == NEW_LR
-    assert ck.fit(ck.objectives.MLM(opened), texts, **options).training.lr == PRETRAINED_LR
+    assert (
+        ck.fit(ck.objectives.MLM(opened), texts, **options).training.lr == PRETRAINED_LR
+    )
     with pytest.warns(UserWarning, match="lr=0.0005 is high"):
         ck.fit(ck.objectives.MLM(opened), texts, lr=5e-4, **options)
     with warnings.catch_warnings():

@@ -41,7 +41,9 @@ def test_it_holds_all_four_papers_and_every_kind_of_verdict(ledger):
 
 
 def test_a_measured_claim_names_the_command_and_the_commit_of_its_table(script, ledger):
-    measured = ledger[ledger["low"].notna() & ~ledger["source"].str.startswith("papers.table")]
+    measured = ledger[
+        ledger["low"].notna() & ~ledger["source"].str.startswith("papers.table")
+    ]
     assert len(measured) >= 30 and ledger.loc[ledger["command"].notna()].index.equals(
         measured.index
     )
@@ -51,7 +53,10 @@ def test_a_measured_claim_names_the_command_and_the_commit_of_its_table(script, 
         assert set(rows["command"]) == {origin["command"]} and set(rows["commit"]) == {
             origin["commit"]
         }
-        assert f"| `{source}` | {len(rows)} | `{origin['command']}` | {origin['commit']} |" in page
+        assert (
+            f"| `{source}` | {len(rows)} | `{origin['command']}` | {origin['commit']} |"
+            in page
+        )
 
 
 def test_both_contrasts_of_cmlm_stand_in_it_where_both_were_run(ledger):
@@ -60,11 +65,15 @@ def test_both_contrasts_of_cmlm_stand_in_it_where_both_were_run(ledger):
     of = rows["tested"].str.extract(r"CMLM \((\w+)\) − (\w+)")
     of["n"] = rows["claim"].str.extract(r"with ([\d,]+)")[0].str.replace(",", "")
     assert (
-        of[of["n"] != "1000"].groupby([1, "n"])[0].agg(set).tolist() == [{"printed", "InfoNCE"}] * 4
+        of[of["n"] != "1000"].groupby([1, "n"])[0].agg(set).tolist()
+        == [{"printed", "InfoNCE"}] * 4
     )
     assert set(of.loc[rows["tested"].str.contains("MRPC"), 0]) == {"printed", "InfoNCE"}
     worst = rows.loc[rows["effect"][of[1] == "TAPT"].idxmin()]
-    assert (worst["verdict"], worst["effect"]) == ("not held", pytest.approx(-1.207, abs=5e-4))
+    assert (worst["verdict"], worst["effect"]) == (
+        "not held",
+        pytest.approx(-1.207, abs=5e-4),
+    )
 
 
 def test_a_verdict_follows_its_interval(ledger):
@@ -75,7 +84,10 @@ def test_a_verdict_follows_its_interval(ledger):
         "one pre-training run each",
     )
     aside = ledger["set_aside"].fillna(False).astype(bool)
-    assert aside.equals(ledger["tested"].str.contains("|".join(doubts))) and aside.sum() >= 15
+    assert (
+        aside.equals(ledger["tested"].str.contains("|".join(doubts)))
+        and aside.sum() >= 15
+    )
     assert (
         ledger.loc[aside, "verdict"] == "unclear"
     ).all()  # who has not learned its task, or ran once
@@ -113,11 +125,19 @@ def test_what_the_papers_print_against_their_own_tables(ledger, words, effect, v
 
 def test_who_is_in_doubt_has_not_learned_its_task_in_the_tables():
     told = ck.data.recorded("scoreboard_learned")
-    part = told[told["steps"] == 5_000].pivot_table(index="method", columns="part", values="value")
-    assert part.loc["ELECTRA", "copy_acc_replaced"] < 0.1 < part.loc["COCO-LM", "copy_acc_replaced"]
+    part = told[told["steps"] == 5_000].pivot_table(
+        index="method", columns="part", values="value"
+    )
+    assert (
+        part.loc["ELECTRA", "copy_acc_replaced"]
+        < 0.1
+        < part.loc["COCO-LM", "copy_acc_replaced"]
+    )
     half = told.set_index("method").loc["word frequencies", "value"] / 2
     assert part.loc["CAPT", "mlm"] > half > part.loc["CAPT (no queue)", "mlm"]
-    each = told[(told["method"] == "CAPT") & (told["part"] == "mlm") & (told["steps"] == 5_000)]
+    each = told[
+        (told["method"] == "CAPT") & (told["part"] == "mlm") & (told["steps"] == 5_000)
+    ]
     assert (each["value"] > 5).sum() == 3 and len(each) == 5  # "in three seeds of five"
 
 
@@ -140,12 +160,19 @@ def test_differences_are_paired_by_draw():
 def test_beside_each_trial_stands_what_the_paper_prints_of_it(ledger):
     """By hand, from the papers' tables: of the same task, or the median of the table's tasks where the task is ours."""
     lead = ledger.set_index(["tested", "claim"])["printed"]
-    of = lambda tested, claim: lead[[tested in a and claim in b for a, b in lead.index]].iloc[0]  # noqa: E731
+
+    def of(tested, claim):
+        return lead[[tested in a and claim in b for a, b in lead.index]].iloc[0]  # noqa: E731
+
     assert of("CMLM (printed) − TAPT, real SST-2", "with 20 labels") == pytest.approx(
         0.45
     )  # .7371 − .7326
-    assert of("CMLM (InfoNCE) − TAPT, real SST-2", "with 100 labels") == pytest.approx(0.29)
-    assert of("CMLM (printed) − TAPT, real MRPC", "with 1,000 labels") == pytest.approx(0.09)
+    assert of("CMLM (InfoNCE) − TAPT, real SST-2", "with 100 labels") == pytest.approx(
+        0.29
+    )
+    assert of("CMLM (printed) − TAPT, real MRPC", "with 1,000 labels") == pytest.approx(
+        0.09
+    )
     assert of("FT − CSSL (wordings", "SST-2 with 20 labels") == pytest.approx(-0.05)
     assert of("FT − (CE + SCL), real MRPC", "worse than plain") == pytest.approx(10.66)
     assert of("CE + SCL − CE, real SST-2", "with 100 labels") == pytest.approx(1.7)
@@ -154,7 +181,9 @@ def test_beside_each_trial_stands_what_the_paper_prints_of_it(ledger):
     )  # of 2.2, 10.7 and 3.4
     assert of("LXMERT, equal passes", "VQA at the end") == pytest.approx(0.49)
     assert of("COCO-LM − ELECTRA, fine-tuned", "beats ELECTRA") == pytest.approx(1.7)
-    assert of("COCO-LM − MLM, both", "beats MLM") == pytest.approx(-0.5)  # SST-2: 93.2 and 93.7
+    assert of("COCO-LM − MLM, both", "beats MLM") == pytest.approx(
+        -0.5
+    )  # SST-2: 93.2 and 93.7
     early = ledger["claim"].str.contains("early in fine-tuning")
     assert ledger.loc[early | ledger["low"].isna(), "printed"].isna().all()
 

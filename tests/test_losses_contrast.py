@@ -63,7 +63,9 @@ def capt_eq_2(s, s_hat, i, tau):
 
 def capt_eq_4(s, s_hat, tau):
     """Eq. 3 is eq. 2 with the two views exchanged."""
-    return sum(capt_eq_2(s, s_hat, i, tau) + capt_eq_2(s_hat, s, i, tau) for i in range(len(s)))
+    return sum(
+        capt_eq_2(s, s_hat, i, tau) + capt_eq_2(s_hat, s, i, tau) for i in range(len(s))
+    )
 
 
 def coco_eq_3(mlm, crop, tau):
@@ -71,10 +73,14 @@ def coco_eq_3(mlm, crop, tau):
     pairs = [((0, k), (1, k)) for k in range(len(mlm))] + [
         ((1, k), (0, k)) for k in range(len(mlm))
     ]
-    s = {(0, k): mlm[k] for k in range(len(mlm))} | {(1, k): crop[k] for k in range(len(crop))}
+    s = {(0, k): mlm[k] for k in range(len(mlm))} | {
+        (1, k): crop[k] for k in range(len(crop))
+    }
     total = 0.0
     for x, x_plus in pairs:
-        negatives = sum(math.exp(sim(s[x], s[y]) / tau) for y in s if y not in (x, x_plus))
+        negatives = sum(
+            math.exp(sim(s[x], s[y]) / tau) for y in s if y not in (x, x_plus)
+        )
         positive = sim(s[x], s[x_plus]) / tau
         total -= positive - math.log(math.exp(positive) + negatives)
     return total / len(pairs)
@@ -87,7 +93,9 @@ def scl_eq_3(phi, y, tau):
         for j in range(N):
             if i != j and y[i] == y[j]:
                 Z = sum(math.exp(sim(phi[i], phi[k]) / tau) for k in range(N) if k != i)
-                total += -1 / (N_y - 1) * math.log(math.exp(sim(phi[i], phi[j]) / tau) / Z)
+                total += (
+                    -1 / (N_y - 1) * math.log(math.exp(sim(phi[i], phi[j]) / tau) / Z)
+                )
     return total
 
 
@@ -121,7 +129,9 @@ def test_hard_negatives_are_candidates_of_every_anchor_in_info_nce(tau):
     hard = vectors(3, 8, seed=4)
     total = 0.0
     for i in range(5):
-        Z = sum(math.exp(sim(a[i].tolist(), c) / tau) for c in torch.cat([b, hard]).tolist())
+        Z = sum(
+            math.exp(sim(a[i].tolist(), c) / tau) for c in torch.cat([b, hard]).tolist()
+        )
         total -= math.log(math.exp(sim(a[i].tolist(), b[i].tolist()) / tau) / Z)
     close(info_nce(a, b, tau, negatives=hard), total / 5)
     assert gradcheck(
@@ -140,9 +150,13 @@ def test_one_function_coco_eq_3_is_capt_eq_4_over_2n_is_scl_eq_4_over_2n():
     close(value, scl_eq_4(side_by_side.tolist(), tau) / (2 * n))
     close(
         value,
-        sup_con(side_by_side, torch.arange(n).repeat_interleave(2), tau, reduction="mean").item(),
+        sup_con(
+            side_by_side, torch.arange(n).repeat_interleave(2), tau, reduction="mean"
+        ).item(),
     )
-    assert (nt_xent(a, b, tau) - nt_xent(b, a, tau)).abs() < 1e-12  # both directions are in it
+    assert (
+        nt_xent(a, b, tau) - nt_xent(b, a, tau)
+    ).abs() < 1e-12  # both directions are in it
 
 
 @pytest.mark.parametrize("tau", TAUS)
@@ -197,7 +211,10 @@ def test_identical_vectors_give_the_logarithm_of_the_number_of_candidates(n, tau
     close(info_nce(x, x, tau), math.log(n))
     close(nt_xent(x, x, tau), math.log(2 * n - 1))
     close(nt_xent(x, x, tau, queue=queue), math.log(2 * n - 1 + 7))
-    close(sup_con(x, torch.zeros(n, dtype=torch.long), tau, reduction="mean"), math.log(n - 1))
+    close(
+        sup_con(x, torch.zeros(n, dtype=torch.long), tau, reduction="mean"),
+        math.log(n - 1),
+    )
 
 
 @pytest.mark.parametrize("n", [2, 5, 32])
@@ -224,7 +241,9 @@ def test_labels_that_occur_once():
 
 def test_a_trailing_batch_of_one():
     x = vectors(1, 4, grad=True)
-    with torch.autograd.set_detect_anomaly(True):  # not even a NaN that is masked out later
+    with torch.autograd.set_detect_anomaly(
+        True
+    ):  # not even a NaN that is masked out later
         loss = sup_con(x, torch.tensor([1]), 0.3)
         loss.backward()
     assert loss.item() == 0 and (x.grad == 0).all()
@@ -243,7 +262,10 @@ def test_a_trailing_batch_of_one():
 
 @settings(max_examples=30, deadline=None)
 @given(
-    seed=st.integers(0, 10_000), n=st.integers(2, 8), d=st.integers(2, 9), tau=st.sampled_from(TAUS)
+    seed=st.integers(0, 10_000),
+    n=st.integers(2, 8),
+    d=st.integers(2, 9),
+    tau=st.sampled_from(TAUS),
 )
 def test_only_directions_and_only_who_is_whose_partner_matter(seed, n, d, tau):
     g = torch.Generator().manual_seed(seed)
@@ -273,11 +295,15 @@ def test_gradients_agree_with_finite_differences():
     labels, ids = torch.tensor([0, 1, 0, 2]), torch.tensor([5, 6, 5, 7])
     queue = losses.normalise(vectors(6, 5, seed=3))
     for reduction in ("mean", "sum", "none"):
-        assert gradcheck(lambda a, b, r=reduction: info_nce(a, b, 0.2, reduction=r), (a, b))
+        assert gradcheck(
+            lambda a, b, r=reduction: info_nce(a, b, 0.2, reduction=r), (a, b)
+        )
         assert gradcheck(
             lambda a, b, r=reduction: nt_xent(a, b, 0.2, queue=queue, reduction=r), (a, b)
         )
-        assert gradcheck(lambda a, r=reduction: sup_con(a, labels, 0.2, reduction=r), (a,))
+        assert gradcheck(
+            lambda a, r=reduction: sup_con(a, labels, 0.2, reduction=r), (a,)
+        )
     assert gradcheck(lambda a, b: nt_xent(a, b, 0.2, ids=ids), (a, b))
     assert gradcheck(lambda a, b: info_nce(a, b, 0.2, ids=ids), (a, b))
     assert gradcheck(lambda a: sup_con(a, labels, 0.2, reduction="mean_valid"), (a,))
@@ -293,7 +319,9 @@ def test_simsiam_gradients_with_frozen_targets():
     assert h_a.grad is None and h_b.grad is None  # stopped
     assert z_a.grad.norm() > 0 and z_b.grad.norm() > 0
     free = simsiam(z_a, h_a, z_b, h_b, stop_gradient=False)
-    assert free == simsiam(z_a, h_a, z_b, h_b)  # the value is the same, only the gradient differs
+    assert free == simsiam(
+        z_a, h_a, z_b, h_b
+    )  # the value is the same, only the gradient differs
     free.backward()
     assert h_a.grad.norm() > 0 and h_b.grad.norm() > 0
 
@@ -333,10 +361,12 @@ def test_without_ids_a_repeated_text_is_a_negative_with_ids_it_is_left_out():
     ids = torch.tensor([0, 1, 2, 1, 4])
     without = [0, 1, 2, 4]  # the batch without the second copy
     assert (
-        nt_xent(a, b, 0.1, reduction="none")[1] > nt_xent(a, b, 0.1, ids=ids, reduction="none")[1]
+        nt_xent(a, b, 0.1, reduction="none")[1]
+        > nt_xent(a, b, 0.1, ids=ids, reduction="none")[1]
     )
     assert (
-        nt_xent(a, b, 0.1, reduction="none")[0] == nt_xent(a, b, 0.1, ids=ids, reduction="none")[0]
+        nt_xent(a, b, 0.1, reduction="none")[0]
+        == nt_xent(a, b, 0.1, ids=ids, reduction="none")[0]
     )
     masked = nt_xent(a, b, 0.1, ids=ids, reduction="none")[1]
     close(masked, nt_xent(a[without], b[without], 0.1, reduction="none")[1].item())
@@ -350,7 +380,9 @@ def test_old_vectors_of_a_text_of_the_batch_are_left_out_of_the_queue():
     a, b = vectors(2, 3, 6)
     queue = losses.normalise(vectors(4, 6, seed=3))
     ids, queue_ids = torch.tensor([7, 8, 9]), torch.tensor([7, 1, 2, 7])
-    terms = nt_xent(a, b, 0.1, queue=queue, ids=ids, queue_ids=queue_ids, reduction="none")
+    terms = nt_xent(
+        a, b, 0.1, queue=queue, ids=ids, queue_ids=queue_ids, reduction="none"
+    )
     close(terms[0], nt_xent(a, b, 0.1, queue=queue[1:3], reduction="none")[0].item())
     close(terms[1], nt_xent(a, b, 0.1, queue=queue, reduction="none")[1].item())
     with pytest.raises(ValueError, match="queue_ids need ids"):
@@ -361,7 +393,8 @@ def test_old_vectors_of_a_text_of_the_batch_are_left_out_of_the_queue():
 
 
 @pytest.mark.parametrize(
-    ("dtype", "tolerance"), [(torch.float32, 1e-4), (torch.bfloat16, 2e-2), (torch.float16, 2e-2)]
+    ("dtype", "tolerance"),
+    [(torch.float32, 1e-4), (torch.bfloat16, 2e-2), (torch.float16, 2e-2)],
 )
 @pytest.mark.parametrize("tau", [0.01, 0.05, 1.0])
 @pytest.mark.parametrize("size", [1.0, 3e3])
@@ -387,11 +420,23 @@ def test_half_precision_is_finite_and_near(dtype, tolerance, tau, size):
 def test_autocast_does_not_lower_the_similarities():
     a, b = vectors(2, 16, 32, dtype=torch.float32)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert (a @ b.T).dtype == torch.bfloat16  # this is what autocast does to a product
-        inside = nt_xent(a, b, 0.05), info_nce(a, b, 0.05), sup_con(a, torch.arange(16) % 2, 0.05)
+        assert (
+            a @ b.T
+        ).dtype == torch.bfloat16  # this is what autocast does to a product
+        inside = (
+            nt_xent(a, b, 0.05),
+            info_nce(a, b, 0.05),
+            sup_con(a, torch.arange(16) % 2, 0.05),
+        )
         pushed = losses.nt_xent_anchor_gradient(a, b, 0.05)
-    outside = nt_xent(a, b, 0.05), info_nce(a, b, 0.05), sup_con(a, torch.arange(16) % 2, 0.05)
-    assert inside == outside and torch.equal(pushed, losses.nt_xent_anchor_gradient(a, b, 0.05))
+    outside = (
+        nt_xent(a, b, 0.05),
+        info_nce(a, b, 0.05),
+        sup_con(a, torch.arange(16) % 2, 0.05),
+    )
+    assert inside == outside and torch.equal(
+        pushed, losses.nt_xent_anchor_gradient(a, b, 0.05)
+    )
 
 
 # --- independent witnesses ------------------------------------------------------------------------------
@@ -405,10 +450,14 @@ def test_agrees_with_pytorch_metric_learning():
     x, labels = vectors(10, 8, seed=4), torch.arange(10) % 3
     for tau in (0.07, 0.5):
         assert torch.allclose(
-            nt_xent(a, b, tau), pml.NTXentLoss(temperature=tau)(both, partners), atol=1e-10
+            nt_xent(a, b, tau),
+            pml.NTXentLoss(temperature=tau)(both, partners),
+            atol=1e-10,
         )
         theirs = pml.SupConLoss(temperature=tau)(x, labels)
-        assert torch.allclose(sup_con(x, labels, tau, reduction="mean_valid"), theirs, atol=1e-10)
+        assert torch.allclose(
+            sup_con(x, labels, tau, reduction="mean_valid"), theirs, atol=1e-10
+        )
 
 
 def test_sup_con_is_read_in_nine_calls():

@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
-from contrast_kit.losses import all_token_lm, copy, corrective_lm, mlm, replaced_token_detection
+from contrast_kit.losses import (
+    all_token_lm,
+    copy,
+    corrective_lm,
+    mlm,
+    replaced_token_detection,
+)
 
 B, T, V = 3, 12, 11
 
@@ -20,7 +26,9 @@ def exam(seed=0):
     valid = torch.arange(T) < torch.tensor([[12], [9], [5]])
     masked = (torch.rand(B, T, generator=g) < 0.5) & valid
     sampled = torch.where(
-        torch.rand(B, T, generator=g) < 0.4, original, torch.randint(V, (B, T), generator=g)
+        torch.rand(B, T, generator=g) < 0.4,
+        original,
+        torch.randint(V, (B, T), generator=g),
     )
     corrupted = torch.where(masked, sampled, original)
     same = (corrupted == original)[masked]
@@ -53,9 +61,9 @@ def coco_eq_2(wh, x_mlm, x_orig, valid):
         for i in range(len(wh[b])):
             if valid[b][i]:
                 unchanged = x_mlm[b][i] == x_orig[b][i]
-                total -= unchanged * math.log(p_copy(1, wh[b][i])) + (not unchanged) * math.log(
-                    p_copy(0, wh[b][i])
-                )
+                total -= unchanged * math.log(p_copy(1, wh[b][i])) + (
+                    not unchanged
+                ) * math.log(p_copy(0, wh[b][i]))
     return total
 
 
@@ -64,7 +72,9 @@ def p_lm(row, wh, x_mlm, x):
 
 
 def l_lm(rows, wh, x_mlm, x_orig):
-    return -sum(math.log(p_lm(*each)) for each in zip(rows, wh, x_mlm, x_orig, strict=True))
+    return -sum(
+        math.log(p_lm(*each)) for each in zip(rows, wh, x_mlm, x_orig, strict=True)
+    )
 
 
 def close(loss, number, tolerance=1e-10):
@@ -103,7 +113,9 @@ def test_mlm_takes_the_whole_batch_with_labels_of_minus_100_just_as_well():
 
 
 def test_a_mean_per_text_skips_texts_without_a_selected_token():
-    logits = torch.randn(5, V, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    logits = torch.randn(
+        5, V, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
     labels, rows = (
         torch.tensor([1, 2, 3, 4, 5]),
         torch.tensor([0, 0, 0, 2, 2]),
@@ -125,7 +137,9 @@ def test_copy_is_coco_eq_2():
     close(copy(copy_logits, corrupted, original, valid, reduction="sum"), number)
     close(copy(copy_logits, corrupted, original, valid), number / int(valid.sum()))
     is_original = corrupted == original
-    close(replaced_token_detection(copy_logits, is_original, valid, reduction="sum"), number)
+    close(
+        replaced_token_detection(copy_logits, is_original, valid, reduction="sum"), number
+    )
     assert replaced_token_detection(
         copy_logits, ~masked, valid, reduction="sum"
     ).item() != pytest.approx(number)
@@ -141,7 +155,12 @@ def test_ten_more_pads_change_nothing():
         return torch.nn.functional.pad(x, (0, 10), value=value)
 
     for junk in (0.0, 50.0, math.nan):  # not even NaN in the padding is looked at
-        longer = pad(copy_logits, junk), pad(corrupted, 7), pad(original, 8), pad(valid, False)
+        longer = (
+            pad(copy_logits, junk),
+            pad(corrupted, 7),
+            pad(original, 8),
+            pad(valid, False),
+        )
         for reduction in ("mean", "sum"):
             close(
                 copy(*longer, reduction=reduction),
@@ -170,7 +189,9 @@ def test_corrective_lm_is_coco_l_lm_over_masked_positions():
         corrective_lm(*inputs, stop_gradient=False, reduction="sum"), number
     )  # the value is the same
     logits, _, _, labels = inputs
-    assert abs(mlm(logits, labels, reduction="sum") - number) > 0.1  # it is no plain cross-entropy
+    assert (
+        abs(mlm(logits, labels, reduction="sum") - number) > 0.1
+    )  # it is no plain cross-entropy
 
 
 def test_no_gradient_into_the_copy_head():
@@ -181,7 +202,9 @@ def test_no_gradient_into_the_copy_head():
         c = copy_logits[masked].requires_grad_()
         corrective_lm(logits, c, x_mlm, x_orig, variant=variant).backward()
         assert c.grad is None and logits.grad.norm() > 0
-        corrective_lm(logits, c, x_mlm, x_orig, variant=variant, stop_gradient=False).backward()
+        corrective_lm(
+            logits, c, x_mlm, x_orig, variant=variant, stop_gradient=False
+        ).backward()
         assert c.grad.norm() > 0
 
 
@@ -199,7 +222,9 @@ def test_how_much_gradient_the_softmax_gets():
     plain = gradient(lambda x: mlm(x, x_orig, reduction="sum"))
     paper = gradient(lambda x: corrective_lm(x, c, x_mlm, x_orig, reduction="sum"))
     code = gradient(
-        lambda x: corrective_lm(x, c, x_mlm, x_orig, variant="authors_code", reduction="sum")
+        lambda x: corrective_lm(
+            x, c, x_mlm, x_orig, variant="authors_code", reduction="sum"
+        )
     )
     q = torch.exp(-mlm(lm_logits[masked], x_orig, reduction="none"))
     expected = torch.where(same, p_0 * q / (1 - p_0 + p_0 * q), torch.ones_like(q))
@@ -231,13 +256,17 @@ def test_gradients_agree_with_finite_differences():
     rows = masked.nonzero()[:, 0]
     whole = copy_logits.clone().requires_grad_()
     for reduction in ("mean", "sum", "mean_per_seq"):
-        assert gradcheck(lambda x, r=reduction: mlm(x, x_orig, reduction=r, rows=rows), (logits,))
+        assert gradcheck(
+            lambda x, r=reduction: mlm(x, x_orig, reduction=r, rows=rows), (logits,)
+        )
     for reduction in ("mean", "sum", "none"):
         assert gradcheck(
-            lambda x, r=reduction: copy(x, corrupted, original, valid, reduction=r), (whole,)
+            lambda x, r=reduction: copy(x, corrupted, original, valid, reduction=r),
+            (whole,),
         )
         assert gradcheck(
-            lambda x, r=reduction: corrective_lm(x, c, x_mlm, x_orig, reduction=r), (logits,)
+            lambda x, r=reduction: corrective_lm(x, c, x_mlm, x_orig, reduction=r),
+            (logits,),
         )
     for variant in ("paper", "authors_code"):
         assert gradcheck(
@@ -263,7 +292,9 @@ def test_losses_are_never_negative_and_stay_finite_with_their_gradients(seed, si
         corrective_lm(logits, c, ids, ids),
         corrective_lm(logits, c, ids, others, variant="authors_code"),
         replaced_token_detection(
-            logits, torch.rand(6, V, generator=g) < 0.5, torch.ones(6, V, dtype=torch.bool)
+            logits,
+            torch.rand(6, V, generator=g) < 0.5,
+            torch.ones(6, V, dtype=torch.bool),
         ),
     ):
         (gradient,) = torch.autograd.grad(loss, logits)

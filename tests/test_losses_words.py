@@ -16,7 +16,10 @@ M, V, D = 37, 101, 16
 def inputs(dtype=torch.float64, seed=0):
     g = torch.Generator().manual_seed(seed)
     shapes = dict(states=(M, D), weight=(V, D), bias=(V,), copying=(M,))
-    found = {name: torch.randn(*shape, generator=g, dtype=dtype) for name, shape in shapes.items()}
+    found = {
+        name: torch.randn(*shape, generator=g, dtype=dtype)
+        for name, shape in shapes.items()
+    }
     found = {name: value.requires_grad_() for name, value in found.items()}
     original = torch.randint(V, (M,), generator=g)
     read = torch.where(
@@ -55,7 +58,9 @@ LOSSES = {
 
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("numbers", [1, 500])
-@pytest.mark.parametrize(("dtype", "limit"), [(torch.float64, 1e-12), (torch.float32, 3e-6)])
+@pytest.mark.parametrize(
+    ("dtype", "limit"), [(torch.float64, 1e-12), (torch.float32, 3e-6)]
+)
 def test_in_blocks_a_loss_has_the_value_and_gradient_of_the_plain_form(
     name, numbers, dtype, limit, monkeypatch
 ):
@@ -79,7 +84,9 @@ def test_frozen_words_without_bias_and_no_gradient():
     x["bias"] = None
     (gradient,) = torch.autograd.grad(losses.mlm(word_scores(x), labels), x["states"])
     plain = F.cross_entropy(x["states"] @ x["weight"].T, labels)
-    assert torch.allclose(gradient, torch.autograd.grad(plain, x["states"])[0], atol=1e-12)
+    assert torch.allclose(
+        gradient, torch.autograd.grad(plain, x["states"])[0], atol=1e-12
+    )
     with torch.no_grad():
         assert not losses.mlm(word_scores(x), labels).requires_grad
 
@@ -94,22 +101,30 @@ def test_guesses_come_with_the_loss_or_by_themselves(blocks):
     beside = losses.guesses(in_blocks, labels, read)
     assert len(blocks) == made  # no further pass
     log_q = scores(x).log_softmax(1)
-    assert torch.equal(expected.best, log_q.argmax(1)) and not expected.log_q.requires_grad
+    assert (
+        torch.equal(expected.best, log_q.argmax(1)) and not expected.log_q.requires_grad
+    )
     assert torch.allclose(expected.log_other, log_q.gather(1, read[:, None])[:, 0])
     for found in (alone, beside):
         assert all(torch.allclose(a, b) for a, b in zip(found, expected, strict=True))
 
 
 def test_bf16_under_autocast_is_near_and_finite(monkeypatch):
-    monkeypatch.setattr("contrast_kit.fast.vocabulary.WORDS_AT_ONCE", 7)  # the last part is smaller
+    monkeypatch.setattr(
+        "contrast_kit.fast.vocabulary.WORDS_AT_ONCE", 7
+    )  # the last part is smaller
     x, labels, _ = inputs(torch.float32)
     plain = losses.mlm(scores(x), labels)
     exact = torch.autograd.grad(plain, [x["states"], x["weight"]])
     with torch.autocast("cpu", torch.bfloat16):
         ours = losses.mlm(word_scores(x), labels)
-    assert ours.dtype == torch.float32 and ours.item() == pytest.approx(plain.item(), rel=2e-2)
+    assert ours.dtype == torch.float32 and ours.item() == pytest.approx(
+        plain.item(), rel=2e-2
+    )
     assert abs(ours.item() - plain.item()) > 1e-5 * plain.item()  # other digits: it is on
-    for a, b in zip(torch.autograd.grad(ours, [x["states"], x["weight"]]), exact, strict=True):
+    for a, b in zip(
+        torch.autograd.grad(ours, [x["states"], x["weight"]]), exact, strict=True
+    ):
         assert a.isfinite().all() and (a - b).abs().max() < 3e-2 * b.abs().max()
 
 
@@ -164,7 +179,14 @@ def test_objectives_in_blocks_give_the_same_parts_and_gradients(
         parts = objective(batch, torch.Generator().manual_seed(7))
         parts["loss"].backward()
         found.append(
-            (parts, {n: p.grad for n, p in objective.named_parameters() if p.grad is not None})
+            (
+                parts,
+                {
+                    n: p.grad
+                    for n, p in objective.named_parameters()
+                    if p.grad is not None
+                },
+            )
         )
     assert len(blocks) > 2
     (plain, expected), (in_blocks, ours) = found

@@ -41,7 +41,9 @@ def lines(tmp_path, texts):
 def test_help_names_the_commands_and_the_methods(capsys):
     assert main(["--help"]) == main([]) == 0
     told = capsys.readouterr().out
-    assert all(f"\n  {command} " in told for command in ("lab", "train", "evaluate", "check"))
+    assert all(
+        f"\n  {command} " in told for command in ("lab", "train", "evaluate", "check")
+    )
     with pytest.raises(SystemExit) as end:
         main(["evaluate", "--help"])
     assert end.value.code == 0 and "CONTRAST_KIT_REAL_DATA" in capsys.readouterr().out
@@ -70,7 +72,11 @@ def test_drawings_show_at_once_in_the_copies_and_in_no_file_that_a_reader_change
         file.name: NotebookNotary().check_signature(nbformat.read(file, 4))
         for file in sorted(course.glob("*.ipynb"))
     }
-    assert trusted.pop("08_capt.ipynb") is False and len(trusted) > 10 and all(trusted.values())
+    assert (
+        trusted.pop("08_capt.ipynb") is False
+        and len(trusted) > 10
+        and all(trusted.values())
+    )
 
 
 class Ended(NamedTuple):
@@ -83,7 +89,9 @@ def test_every_setting_of_a_method_has_an_option_with_its_reason(method, capsys)
         main(["train", method, "--help"])
     told = " ".join(capsys.readouterr().out.split())
     config = METHODS[method].Config
-    for name in {*config.__dataclass_fields__, *ck.Training.__dataclass_fields__} - {"classes"}:
+    for name in {*config.__dataclass_fields__, *ck.Training.__dataclass_fields__} - {
+        "classes"
+    }:
         assert re.search(f" --{name.replace('_', '-')}[ ,]", told)
     missing = {
         name
@@ -123,7 +131,9 @@ def mine(tmp_path, monkeypatch):
     sys.modules.pop("mine", None)
 
 
-def test_an_objective_of_one_s_own_trains_by_its_module_and_class(mine, lines, tmp_path, capsys):
+def test_an_objective_of_one_s_own_trains_by_its_module_and_class(
+    mine, lines, tmp_path, capsys
+):
     folder = tmp_path / "run"
     words = command("mine:Mine", lines, folder, "--steps", "2")
     assert main(words) == 0 and "Mine: 2 of 2 steps" in capsys.readouterr().out
@@ -151,7 +161,10 @@ def test_an_objective_of_one_s_own_has_the_recipe_of_its_nearest_base(mine, scal
             known.encoder,
             known.limit,
         )
-        assert found.config == ({} if cls is Plain else known.config) and found.ours != known.ours
+        assert (
+            found.config == ({} if cls is Plain else known.config)
+            and found.ours != known.ours
+        )
     assert all(
         recipes.recipe_of(cls, scale) == recipes.recipe(method, scale)
         for method, cls in METHODS.items()
@@ -160,7 +173,17 @@ def test_an_objective_of_one_s_own_has_the_recipe_of_its_nearest_base(mine, scal
 
 def test_given_options_override_the_recipe():
     asked = train.parse(
-        ["cmlm", "--scale", "small", "--lr", "1e-3", "--tau", "0.2", "--stop-gradient", "no"]
+        [
+            "cmlm",
+            "--scale",
+            "small",
+            "--lr",
+            "1e-3",
+            "--tau",
+            "0.2",
+            "--stop-gradient",
+            "no",
+        ]
     )
     assert asked.training == {"batch_size": 512, "steps": 2000, "lr": 1e-3}
     assert asked.config == {
@@ -192,7 +215,10 @@ def test_values_are_written_as_people_type_them():
     ):  # a recipe's temperature is not the reader's, and would be warned of
         assert "tau" in train.parse([method]).config
         assert "tau" not in train.parse([method, "--contrast", "simsiam"]).config
-        assert train.parse([method, "--contrast", "simsiam", "--tau", "0.2"]).config["tau"] == 0.2
+        assert (
+            train.parse([method, "--contrast", "simsiam", "--tau", "0.2"]).config["tau"]
+            == 0.2
+        )
     options = train.parse(
         ["mlm", "--split", "0.8,0.1,0.1", "--p-m", "0.2", "--words", "300", "--no-plan"]
     )
@@ -209,7 +235,9 @@ def test_a_stopped_run_continues_to_the_same_weights_as_an_unbroken_one(
     lines, tmp_path, capsys, monkeypatch
 ):
     def go(name):
-        return main(command("cmlm", lines, tmp_path / name, "--steps", "6", "--save-every", "2"))
+        return main(
+            command("cmlm", lines, tmp_path / name, "--steps", "6", "--save-every", "2")
+        )
 
     assert go("unbroken") == 0
     assert "ck.Encoder.from_pretrained" in capsys.readouterr().out
@@ -222,14 +250,19 @@ def test_a_stopped_run_continues_to_the_same_weights_as_an_unbroken_one(
     assert go("broken") == 0
     assert "Going on from" in capsys.readouterr().out
     first, second = (
-        ck.Encoder.from_pretrained(tmp_path / run / "encoder") for run in ("unbroken", "broken")
+        ck.Encoder.from_pretrained(tmp_path / run / "encoder")
+        for run in ("unbroken", "broken")
     )
     assert all(
-        torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True)
+        torch.equal(a, b)
+        for a, b in zip(first.parameters(), second.parameters(), strict=True)
     )
     history = pd.read_csv(tmp_path / "broken" / "history.csv")
     assert list(history["step"]) == [1, 2, 3, 4, 5, 6]
-    assert json.loads((tmp_path / "broken" / "settings.json").read_text())["method"] == "cmlm"
+    assert (
+        json.loads((tmp_path / "broken" / "settings.json").read_text())["method"]
+        == "cmlm"
+    )
     assert first.pooling == "mean"
 
 
@@ -272,7 +305,9 @@ def test_columns_of_any_name_are_read_where_named(method, tmp_path, capsys):
 
 def test_a_command_that_failed_leaves_no_vocabulary_of_other_text(tmp_path):
     (tmp_path / "mine.csv").write_text(
-        "".join(["said,thought\n", *(f"a red kite {i},the blue drum {i}\n" for i in range(9))])
+        "".join(
+            ["said,thought\n", *(f"a red kite {i},the blue drum {i}\n" for i in range(9))]
+        )
     )
     words = command("simcse", tmp_path / "mine.csv", tmp_path / "run", "--steps", "1")
     assert main([*words, "--columns", "thought", "--lr", "-1"]) == 1
@@ -282,9 +317,16 @@ def test_a_command_that_failed_leaves_no_vocabulary_of_other_text(tmp_path):
 
 
 def test_a_run_from_a_checkpoint_has_defaults_that_keep_it(tmp_path):
-    folder, again, start = tmp_path / "run", tmp_path / "again", str(tmp_path / "run" / "encoder")
+    folder, again, start = (
+        tmp_path / "run",
+        tmp_path / "again",
+        str(tmp_path / "run" / "encoder"),
+    )
     assert main(["train", "mlm", *QUICK, "--steps", "1", "--folder", str(folder)]) == 0
-    assert main(command("cmlm", "toyshop/text", again, "--steps", "1", "--start", start)) == 0
+    assert (
+        main(command("cmlm", "toyshop/text", again, "--steps", "1", "--start", start))
+        == 0
+    )
     kept = json.loads((again / "settings.json").read_text())
     assert (kept["start"], kept["part"], kept["limit"]) == (start, "train", 60)
     state = json.loads(next(again.glob("step-*/state.json")).read_text())["settings"]
@@ -295,9 +337,13 @@ def test_a_run_from_a_checkpoint_has_defaults_that_keep_it(tmp_path):
 
 
 def test_cssl_does_not_train_on_texts_that_nobody_rewords(tmp_path, capsys):
-    (tmp_path / "mine.txt").write_text("\n".join(f"Page {i} says nothing new." for i in range(40)))
+    (tmp_path / "mine.txt").write_text(
+        "\n".join(f"Page {i} says nothing new." for i in range(40))
+    )
     assert main(command("cssl", tmp_path / "mine.txt", None, "--steps", "1")) == 1
-    assert "has other words for none of these texts: give a table" in capsys.readouterr().err
+    assert (
+        "has other words for none of these texts: give a table" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(
@@ -321,7 +367,10 @@ def test_a_folder_of_another_run_is_refused(lines, tmp_path, capsys):
     assert "was begun with --lr 0.001, and this is --lr 0.0001" in capsys.readouterr().err
     assert main([*words, "--fresh"]) == 1
     told = capsys.readouterr().err
-    assert "already holds step-00000001" in told and "on the command line without --fresh" in told
+    assert (
+        "already holds step-00000001" in told
+        and "on the command line without --fresh" in told
+    )
 
 
 def test_check_reports(capsys):
@@ -395,7 +444,10 @@ def test_a_run_is_the_same_however_it_is_launched(lines, tmp_path, monkeypatch, 
     # The launchers themselves run here, as their commands would call them; what they start are processes.
     kit, said = ["-m", "contrast_kit", *quick, "--folder"], {}
     here = {
-        "torchrun": (torch_launcher, ["--nproc-per-node", "2", "--master-port", str(free_port())]),
+        "torchrun": (
+            torch_launcher,
+            ["--nproc-per-node", "2", "--master-port", str(free_port())],
+        ),
         "accelerate": (accelerate_launcher, ["--cpu", "--num_processes", "1"]),
     }
     for way, (launch, given) in here.items():
@@ -408,7 +460,9 @@ def test_a_run_is_the_same_however_it_is_launched(lines, tmp_path, monkeypatch, 
     assert notebook.returncode == 0, said["notebook"]
     for way, words in said.items():
         assert words.count("4 of 4 steps") == 1, (way, words)  # the first process speaks
-    histories = {way: pd.read_csv(tmp_path / way / "history.csv") for way in ("alone", *said)}
+    histories = {
+        way: pd.read_csv(tmp_path / way / "history.csv") for way in ("alone", *said)
+    }
     first = histories["alone"]["loss"]
     assert list(histories["accelerate"]["loss"]) == pytest.approx(
         list(first), rel=1e-5
@@ -432,7 +486,9 @@ def made_by(monkeypatch, *arguments):
     """What the command gives to `fit`, which does not run."""
     given = []
     monkeypatch.setattr(ck, "plan", lambda *args, **how: "THE PLAN")
-    monkeypatch.setattr(ck, "fit", lambda *args, **how: given.append((args, how)) or 1 / 0)
+    monkeypatch.setattr(
+        ck, "fit", lambda *args, **how: given.append((args, how)) or 1 / 0
+    )
     with pytest.raises(ZeroDivisionError):
         main(["train", *arguments])
     ((args, how),) = given
@@ -466,15 +522,22 @@ def test_pooling_and_length_are_those_that_were_asked_for(lines, tmp_path, monke
     objective, texts, training, _ = made_by(
         monkeypatch, *given, "--pooling", "first", "--max-length", "6"
     )
-    assert objective.encoder.pooling == "first" and texts.lengths.max() == training.max_length == 6
+    assert (
+        objective.encoder.pooling == "first"
+        and texts.lengths.max() == training.max_length == 6
+    )
     longer = made_by(monkeypatch, *given, "--max-length", "600")[0].encoder
     assert (
-        longer.pooling == "mean" and longer.tokenizer.model_max_length == longer.max_length == 600
+        longer.pooling == "mean"
+        and longer.tokenizer.model_max_length == longer.max_length == 600
     )
     longer.save_pretrained(tmp_path / "start")
     start = ["--start", str(tmp_path / "start")]
     assert made_by(monkeypatch, *given, *start)[0].encoder.pooling == "mean"
-    assert made_by(monkeypatch, *given, *start, "--pooling", "first")[0].encoder.pooling == "first"
+    assert (
+        made_by(monkeypatch, *given, *start, "--pooling", "first")[0].encoder.pooling
+        == "first"
+    )
 
 
 def test_the_split_and_the_first_texts_are_read_and_half_a_pair_is_a_text(tmp_path):
@@ -484,18 +547,26 @@ def test_the_split_and_the_first_texts_are_read_and_half_a_pair_is_a_text(tmp_pa
         )
 
     def rows(*more):
-        return train._rows(train.parse(["mlm", "--data", str(tmp_path), *more]))[0]["text"][:]
+        return train._rows(train.parse(["mlm", "--data", str(tmp_path), *more]))[0][
+            "text"
+        ][:]
 
-    assert rows() == ["train 0", "train 1", "train 2", "train 3"] and rows("--limit", "2") == [
+    assert rows() == ["train 0", "train 1", "train 2", "train 3"] and rows(
+        "--limit", "2"
+    ) == [
         "train 0",
         "train 1",
     ]
-    assert rows("--part", "validation") == ["validation 0", "validation 1", "validation 2"]
+    assert rows("--part", "validation") == [
+        "validation 0",
+        "validation 1",
+        "validation 2",
+    ]
     (tmp_path / "pairs").mkdir()
     (tmp_path / "pairs" / "a.csv").write_text("sentence1,sentence2\na,b\nc,\n,\n")
-    assert train._rows(train.parse(["mlm", "--data", str(tmp_path / "pairs")]))[0]["sentence1"][
-        :
-    ] == ["a", "c"]
+    assert train._rows(train.parse(["mlm", "--data", str(tmp_path / "pairs")]))[0][
+        "sentence1"
+    ][:] == ["a", "c"]
 
 
 @pytest.mark.parametrize("method", ["scl", "mlm"])
@@ -539,13 +610,21 @@ SIZES = {
 @pytest.mark.parametrize("method", SIZES)
 def test_the_recipes_of_two_scales_are_the_settings_of_the_notebooks(method):
     name, *starts = SIZES[method]
-    cells = json.loads((shipped("notebooks") / f"{name}.ipynb").read_text("utf-8"))["cells"]
-    source = next(text for cell in cells if starts[0] in (text := "".join(cell["source"])))
+    cells = json.loads((shipped("notebooks") / f"{name}.ipynb").read_text("utf-8"))[
+        "cells"
+    ]
+    source = next(
+        text for cell in cells if starts[0] in (text := "".join(cell["source"]))
+    )
     for start, scale in zip(starts, ("tiny", "small"), strict=True):
         lines = source[source.index(start) :].splitlines()[:2]
         sizes = eval(lines[0].partition(" = ")[2]) | eval(lines[1].partition(" |= ")[2])
         recipe = recipes.recipe(method, scale)
-        wanted = {"batch_size": sizes["batch"], "steps": sizes["steps"], "lr": sizes["lr"]}
+        wanted = {
+            "batch_size": sizes["batch"],
+            "steps": sizes["steps"],
+            "lr": sizes["lr"],
+        }
         assert (
             recipe.training == wanted
             and recipe.limit == sizes["sentences"]
@@ -555,40 +634,58 @@ def test_the_recipes_of_two_scales_are_the_settings_of_the_notebooks(method):
         assert recipe.encoder["pooling"] == "mean"
         assert recipe.encoder.get("relative_positions", False) == (method == "coco-lm")
         assert recipe.config.get("queue") == sizes.get("queue")
-        assert recipe.config.get("p_m", 0.3) == 0.3 and recipe.config.get("tau", 0.05) == 0.05
+        assert (
+            recipe.config.get("p_m", 0.3) == 0.3
+            and recipe.config.get("tau", 0.05) == 0.05
+        )
 
 
 def test_from_a_checkpoint_small_scales_let_heads_rest_and_the_papers_keep_their_own():
     for method in ("cmlm", "cssl"):
         small = recipes.recipe(method, "small", start=True)
-        assert (small.config, small.encoder) == ({}, {}) and small.training.get("lr") is None
+        assert (small.config, small.encoder) == ({}, {}) and small.training.get(
+            "lr"
+        ) is None
         assert small.training.get("warm_heads") == (None if method == "cssl" else 0.1)
-    coco, post = recipes.recipe("coco-lm", "base"), recipes.recipe("coco-lm", "base", start=True)
-    assert (
-        post.config == coco.config and "lr" in coco.training and "warm_heads" not in post.training
+    coco, post = (
+        recipes.recipe("coco-lm", "base"),
+        recipes.recipe("coco-lm", "base", start=True),
     )
-    assert post.training == {name: value for name, value in coco.training.items() if name != "lr"}
+    assert (
+        post.config == coco.config
+        and "lr" in coco.training
+        and "warm_heads" not in post.training
+    )
+    assert post.training == {
+        name: value for name, value in coco.training.items() if name != "lr"
+    }
     assert recipes.recipe("scl", "large", start=True).training["lr"] == 1e-5
     assert [
-        recipes.recipe("coco-lm", scale).training["chunk_size"] for scale in ("base", "large")
+        recipes.recipe("coco-lm", scale).training["chunk_size"]
+        for scale in ("base", "large")
     ] == [64, 16]
     assert (
         "chunk_size"
-        not in recipes.recipe("cmlm", "large").training | recipes.recipe("scl", "base").training
+        not in recipes.recipe("cmlm", "large").training
+        | recipes.recipe("scl", "base").training
     )
 
 
 def test_lab_hands_on_options_settings_and_the_exit_status(monkeypatch, tmp_path):
     started = []
     monkeypatch.setattr(
-        subprocess, "run", lambda command, env, check: started.append((command, env)) or Ended(3)
+        subprocess,
+        "run",
+        lambda command, env, check: started.append((command, env)) or Ended(3),
     )
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "notebooks" / "00_a.ipynb").write_text("{}")
     monkeypatch.setattr(lab, "shipped", lambda what: tmp_path / what)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: True)
     monkeypatch.setattr(lab, "_trust", lambda folder: None)
-    monkeypatch.setenv("JUPYTER_CONFIG_PATH", "mine")  # first, so a reader's own settings win
+    monkeypatch.setenv(
+        "JUPYTER_CONFIG_PATH", "mine"
+    )  # first, so a reader's own settings win
     folder = f"--folder={tmp_path / 'course'}"
     assert main(["lab", folder, "--only-copy"]) == 0 and not started
     assert main(["lab", folder, "--no-browser", "--port=8899"]) == 3

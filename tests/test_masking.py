@@ -54,9 +54,9 @@ def assert_rate(hits, p, n=None):
 def test_each_token_is_selected_with_probability_p(p):
     ids, _, maskable = texts()
     assert_rate(
-        dynamic_random_mask(ids, maskable, p, generator=generator(), **VOCABULARY).selected[
-            maskable
-        ],
+        dynamic_random_mask(
+            ids, maskable, p, generator=generator(), **VOCABULARY
+        ).selected[maskable],
         p,
     )
 
@@ -76,12 +76,15 @@ def test_tokens_are_selected_independently():
 
 
 @pytest.mark.parametrize(
-    "split", [(0.8, 0.1, 0.1), (0.5, 0.3, 0.2), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.1, 0.9, 0)]
+    "split",
+    [(0.8, 0.1, 0.1), (0.5, 0.3, 0.2), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.1, 0.9, 0)],
 )
 def test_shares_of_mask_random_and_kept_are_those_of_split(split):
     """A random token is another one only in 1 - 1/V of the draws."""
     ids, _, maskable = texts(rows=12_000)
-    view = dynamic_random_mask(ids, maskable, 0.3, split=split, generator=generator(), **VOCABULARY)
+    view = dynamic_random_mask(
+        ids, maskable, 0.3, split=split, generator=generator(), **VOCABULARY
+    )
     now, was = view.input_ids[view.selected], ids[view.selected]
     to_mask, to_random, to_keep = split
     assert_rate(now == MASK, to_mask + to_random / V)
@@ -120,7 +123,9 @@ def test_a_larger_p_selects_a_superset_and_split_changes_nothing_in_the_selectio
     all_mask = dynamic_random_mask(
         ids, maskable, 0.15, split=(1, 0, 0), generator=generator(), **VOCABULARY
     )
-    assert (large.selected | ~small.selected).all() and large.selected.sum() > small.selected.sum()
+    assert (
+        large.selected | ~small.selected
+    ).all() and large.selected.sum() > small.selected.sum()
     assert torch.equal(all_mask.selected, small.selected)
     assert (all_mask.input_ids[all_mask.selected] == MASK).all()
 
@@ -183,10 +188,16 @@ def test_texts_of_any_length_have_their_share_of_spans(length):
     rows = 20_000
     ids = torch.full((rows, length), 50)
     selected = masking.span_mask(
-        ids, torch.ones_like(ids, dtype=torch.bool), 0.15, generator=generator(), **VOCABULARY
+        ids,
+        torch.ones_like(ids, dtype=torch.bool),
+        0.15,
+        generator=generator(),
+        **VOCABULARY,
     )
     share = selected.selected.double().mean().item()
-    assert share == pytest.approx(0.15, abs=4 * (0.15 * 0.85 / (rows * length)) ** 0.5 + 0.002)
+    assert share == pytest.approx(
+        0.15, abs=4 * (0.15 * 0.85 / (rows * length)) ** 0.5 + 0.002
+    )
 
 
 def test_of_the_spans_too_a_tenth_is_random_and_a_tenth_is_kept():
@@ -203,20 +214,27 @@ def test_of_the_spans_too_a_tenth_is_random_and_a_tenth_is_kept():
 @pytest.mark.parametrize("keep", [0.9, 0.7, 0.5, 1.0])
 def test_a_crop_is_one_contiguous_span_between_one_cls_and_one_sep(keep):
     ids = torch.stack(
-        [torch.cat([torch.tensor([CLS]), torch.arange(100, 110), torch.tensor([SEP])])] * 2000
+        [torch.cat([torch.tensor([CLS]), torch.arange(100, 110), torch.tensor([SEP])])]
+        * 2000
     )
-    cropped = masking.crop(ids, torch.ones_like(ids), keep, pad_id=PAD, generator=generator())
+    cropped = masking.crop(
+        ids, torch.ones_like(ids), keep, pad_id=PAD, generator=generator()
+    )
     length = round(10 * keep)  # 90 % stay; a crop that *drops* 90 % keeps one
     assert cropped.input_ids.shape == ids.shape
     assert (cropped.attention_mask.sum(1) == length + 2).all()
-    assert (cropped.input_ids[:, 0] == CLS).all() and ((cropped.input_ids == CLS).sum(1) == 1).all()
+    assert (cropped.input_ids[:, 0] == CLS).all() and (
+        (cropped.input_ids == CLS).sum(1) == 1
+    ).all()
     assert (cropped.input_ids[:, length + 1] == SEP).all() and (
         (cropped.input_ids == SEP).sum(1) == 1
     ).all()
     span = cropped.input_ids[:, 1 : length + 1]
     assert (span.diff(dim=1) == 1).all()  # contiguous, in order: a random subset has gaps
     starts = torch.bincount(span[:, 0] - 100, minlength=11 - length)
-    assert len(starts) == 11 - length  # no start beyond the last place where the span fits
+    assert (
+        len(starts) == 11 - length
+    )  # no start beyond the last place where the span fits
     for count in starts:
         assert_rate(count, 1 / len(starts), n=2000)  # all places alike
 

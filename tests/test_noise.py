@@ -38,7 +38,9 @@ def test_every_noise_keeps_the_batch_and_says_where_it_fell(kind):
     assert (
         changed.any() and not (changed & ~view["selected"]).any()
     )  # nothing changes where nothing fell
-    assert not (view["selected"] & ~batch["maskable"]).any()  # no special token, no padding
+    assert not (
+        view["selected"] & ~batch["maskable"]
+    ).any()  # no special token, no padding
     assert view["input_ids"].shape == batch["input_ids"].shape
     for key in ("attention_mask", "maskable", "text_id"):
         assert torch.equal(view[key], batch[key])
@@ -76,7 +78,10 @@ def test_rates_are_the_callers():
         rate = draw(kind, batch)["selected"][batch["maskable"]].float().mean().item()
         assert rate == pytest.approx(0.4, abs=0.02)
     still = draw(Shuffle(0) + Mask(0.0) + Replace(0.0), batch)
-    assert torch.equal(still["input_ids"], batch["input_ids"]) and not still["selected"].any()
+    assert (
+        torch.equal(still["input_ids"], batch["input_ids"])
+        and not still["selected"].any()
+    )
     for kind in (Mask, MaskSpans):
         assert (
             draw(kind(0.4, split=(0.0, 1.0, 0.0)), batch)["input_ids"] == 3

@@ -27,7 +27,11 @@ def notebook(request) -> nbformat.NotebookNode:
 
 
 def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    return [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+    return [
+        cell
+        for cell in notebook.cells
+        if cell.cell_type == "code" and cell.source.strip()
+    ]
 
 
 def tags(cell: nbformat.NotebookNode) -> list[str]:
@@ -56,7 +60,9 @@ def test_stored_run_is_one_run_from_top_to_bottom(notebook):
 
 def test_no_stored_error_but_the_announced_ones(notebook):
     for cell in code_cells(notebook):
-        errors = [output.ename for output in cell.outputs if output.output_type == "error"]
+        errors = [
+            output.ename for output in cell.outputs if output.output_type == "error"
+        ]
         announced = "raises-exception" in tags(cell)
         assert bool(errors) == announced, (
             f"{errors or 'no error'} stored below {cell.source[:80]!r}"
@@ -72,7 +78,9 @@ def test_panels_are_stored_as_their_figures(notebook):
 
 
 def test_checked_cells_have_something_to_check(notebook):
-    checked = [cell for cell in code_cells(notebook) if "nbval-check-output" in tags(cell)]
+    checked = [
+        cell for cell in code_cells(notebook) if "nbval-check-output" in tags(cell)
+    ]
     assert checked, (
         "no cell is compared with its stored output: nothing would notice a changed number"
     )
@@ -126,14 +134,21 @@ def test_tags_are_lower_case(notebook):
     for cell in notebook.cells:
         for tag in tags(cell):
             # nbval silently ignores the upper-case form of its own tags.
-            assert re.fullmatch(r"[a-z]+(-[a-z]+)*", tag), f"tag {tag!r} of {cell.source[:60]!r}"
+            assert re.fullmatch(r"[a-z]+(-[a-z]+)*", tag), (
+                f"tag {tag!r} of {cell.source[:60]!r}"
+            )
 
 
 def test_words_link_to_the_glossary_and_are_there(notebook):
     page = (NOTEBOOKS[0].parent / "glossary.md").read_text("utf-8")
     # JupyterLab's name of a heading keeps its letters and has hyphens for spaces.
-    words = {heading.replace(" ", "-") for heading in re.findall(r"^### (.+)$", page, re.MULTILINE)}
-    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    words = {
+        heading.replace(" ", "-")
+        for heading in re.findall(r"^### (.+)$", page, re.MULTILINE)
+    }
+    text = "\n".join(
+        cell.source for cell in notebook.cells if cell.cell_type == "markdown"
+    )
     linked = re.findall(r"\]\(glossary\.md#([^)]*)\)", text)
     assert linked and set(linked) <= words
     assert len(linked) == len(set(linked)), "a word is linked where it is met first"

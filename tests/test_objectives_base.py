@@ -105,7 +105,8 @@ def test_a_contrast_of_the_kit_has_no_parameters(name, tokenizer, batch):
         views = objective.views(batch, torch.Generator().manual_seed(0))
         vectors = {at: objective.encode(at, view).vectors for at, view in views.items()}
     vectors = {
-        at: {head: rows.requires_grad_() for head, rows in of.items()} for at, of in vectors.items()
+        at: {head: rows.requires_grad_() for head, rows in of.items()}
+        for at, of in vectors.items()
     }
     for value in objective.contrast(vectors, objective.facts(batch, views)).values():
         if value.requires_grad:
@@ -131,9 +132,14 @@ def test_under_bf16_loss_and_gradient_stay_near_and_weights_stay_float32(
             autocast=cast,
         )
         grads = [p.grad.flatten() for p in objective.parameters() if p.grad is not None]
-        assert all(grad.dtype == torch.float32 and grad.isfinite().all() for grad in grads)
+        assert all(
+            grad.dtype == torch.float32 and grad.isfinite().all() for grad in grads
+        )
         assert all(part.dtype == torch.float32 for part in parts.values())
-        found[precision] = {part: value.item() for part, value in parts.items()}, torch.cat(grads)
+        found[precision] = (
+            {part: value.item() for part, value in parts.items()},
+            torch.cat(grads),
+        )
     (near, grads), (half, half_grads) = found["float32"], found["bf16"]
     assert half == pytest.approx(near, rel=2e-2) and not torch.equal(grads, half_grads)
     assert torch.cosine_similarity(grads, half_grads, dim=0) > 0.98
@@ -172,22 +178,32 @@ def test_an_encode_of_ones_own_is_asked_in_chunks_too(name, with_vectors, encode
         def encode(self, view_name, view):
             encoded = super().encode(view_name, view)
             return encoded._replace(
-                vectors={head: 2 * rows + rows[:, :1] for head, rows in encoded.vectors.items()}
+                vectors={
+                    head: 2 * rows + rows[:, :1] for head, rows in encoded.vectors.items()
+                }
             )
 
     if with_vectors:  # both in one class: `encode` is what counts
         Doubled.vectors = lambda self, *of: super(Doubled, self).vectors(*of)
 
-    settings = {"SimCSE": dict(tau=0.3), "CAPT": dict(queue=0), "CMLM": dict(contrast="info_nce")}[
-        name
-    ]
+    settings = {
+        "SimCSE": dict(tau=0.3),
+        "CAPT": dict(queue=0),
+        "CMLM": dict(contrast="info_nce"),
+    }[name]
     found = []
     for chunk_size in (None, 5):
         objective = Doubled(copy.deepcopy(encoder).eval(), **settings).double().eval()
-        gradient(objective, [batch], torch.Generator().manual_seed(0), chunk_size=chunk_size)
+        gradient(
+            objective, [batch], torch.Generator().manual_seed(0), chunk_size=chunk_size
+        )
         found.append(
             torch.cat(
-                [p.grad.flatten() for p in objective.encoder.parameters() if p.grad is not None]
+                [
+                    p.grad.flatten()
+                    for p in objective.encoder.parameters()
+                    if p.grad is not None
+                ]
             )
         )
     assert torch.allclose(*found, rtol=1e-9, atol=1e-12)

@@ -19,7 +19,9 @@ from contrast_kit.training.gradient import gradient
 
 
 def draw(*shape, seed=0):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return torch.randn(
+        *shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    )
 
 
 def vectors_of(clean, noisy):
@@ -60,7 +62,10 @@ def eq_3(s, s_hat, i, tau, queue=()):
 
 def eq_4(s, s_hat, tau, queue=()):
     s, s_hat, queue = ([unit(row) for row in rows] for rows in (s, s_hat, queue))
-    return sum(eq_2(s, s_hat, i, tau, queue) + eq_3(s, s_hat, i, tau, queue) for i in range(len(s)))
+    return sum(
+        eq_2(s, s_hat, i, tau, queue) + eq_3(s, s_hat, i, tau, queue)
+        for i in range(len(s))
+    )
 
 
 def coco_eq_3(s, s_hat, tau):
@@ -70,7 +75,9 @@ def coco_eq_3(s, s_hat, tau):
     for x in range(2 * n):
         partner = (x + n) % (2 * n)
         negatives = sum(
-            math.exp(dot(rows[x], rows[y]) / tau) for y in range(2 * n) if y not in (x, partner)
+            math.exp(dot(rows[x], rows[y]) / tau)
+            for y in range(2 * n)
+            if y not in (x, partner)
         )
         positive = dot(rows[x], rows[partner]) / tau
         total -= positive - math.log(math.exp(positive) + negatives)
@@ -107,14 +114,20 @@ def test_equations_2_to_4_with_the_queue(capt, queued):
 # --- the temperature -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("total", [200, 201])  # an odd T has its lowest τ between two steps
-def test_the_temperature_is_an_inverted_triangle_over_the_optimizers_steps(encoder, total):
+@pytest.mark.parametrize(
+    "total", [200, 201]
+)  # an odd T has its lowest τ between two steps
+def test_the_temperature_is_an_inverted_triangle_over_the_optimizers_steps(
+    encoder, total
+):
     objective = CAPT(encoder)
     assert objective.tau == pytest.approx(0.55)
     for share in (0, 0.1, 0.25, 0.5, 0.9, 1):
         t = int(share * total)
         objective.set_progress(t, total)
-        assert objective.tau == pytest.approx(abs(t - total / 2) / total + 0.05, abs=1e-12)
+        assert objective.tau == pytest.approx(
+            abs(t - total / 2) / total + 0.05, abs=1e-12
+        )
 
 
 def test_the_clock_is_neither_chunks_nor_batches_nor_epochs(encoder, texts):
@@ -190,11 +203,17 @@ def test_the_first_step_is_that_without_a_queue(tokenizer, texts):
     first = {}
     for queue in (0, 64):
         run = ck.fit(
-            CAPT(make_encoder(tokenizer), queue=queue), texts, steps=2, batch_size=8, progress=False
+            CAPT(make_encoder(tokenizer), queue=queue),
+            texts,
+            steps=2,
+            batch_size=8,
+            progress=False,
         )
         first[queue] = list(run.history["contrast"])
     assert first[0][0] == first[64][0]
-    assert first[64][1] > first[0][1] + 0.3  # log(15 + 16) against log 15 where all is alike
+    assert (
+        first[64][1] > first[0][1] + 0.3
+    )  # log(15 + 16) against log 15 where all is alike
 
 
 def test_both_views_are_pushed_after_the_step_with_their_texts(encoder, texts):
@@ -214,7 +233,15 @@ def test_both_views_are_pushed_after_the_step_with_their_texts(encoder, texts):
 
 def test_with_accumulation_every_batch_is_pushed_once(encoder, texts):
     objective = CAPT(encoder, queue=100)
-    ck.fit(objective, texts, steps=2, batch_size=4, accumulate=3, chunk_size=3, progress=False)
+    ck.fit(
+        objective,
+        texts,
+        steps=2,
+        batch_size=4,
+        accumulate=3,
+        chunk_size=3,
+        progress=False,
+    )
     assert len(objective.queue) == 2 * 3 * 4 * 2
 
 
@@ -241,7 +268,9 @@ def test_old_vectors_of_a_text_are_no_negatives_of_it(encoder):
         for i in range(3):
             queue = [
                 unit(q)
-                for q, of in zip(objective.queue.rows.tolist(), [4, 5, 6] * 2, strict=False)
+                for q, of in zip(
+                    objective.queue.rows.tolist(), [4, 5, 6] * 2, strict=False
+                )
                 if of != 4 + i
             ]
             rows = [[unit(r) for r in view.tolist()] for view in (own, other)]
@@ -250,11 +279,15 @@ def test_old_vectors_of_a_text_are_no_negatives_of_it(encoder):
     assert others > before.item()
     paper = CAPT(encoder, tau=0.2, queue=20).double()
     paper.queue.load_state_dict(objective.queue.state_dict())
-    assert paper.contrast(vectors_of(s, s_hat), facts)["contrast"] > others  # the paper counts them
+    assert (
+        paper.contrast(vectors_of(s, s_hat), facts)["contrast"] > others
+    )  # the paper counts them
 
 
 def test_a_queue_of_many_steps_is_said_once(encoder, texts, recwarn):
-    ck.fit(CAPT(encoder, queue=64), texts, steps=3, batch_size=4, progress=False)  # 8 steps
+    ck.fit(
+        CAPT(encoder, queue=64), texts, steps=3, batch_size=4, progress=False
+    )  # 8 steps
     assert not [w for w in recwarn if "queue" in str(w.message)]
     ck.fit(CAPT(encoder, queue=8192), texts, steps=3, batch_size=4, progress=False)
     (said,) = [str(w.message) for w in recwarn if "queue" in str(w.message)]
@@ -271,7 +304,9 @@ def test_memory_is_flat_over_200_steps_with_the_queue_full(tokenizer, texts):
     alive = []
     for step in range(220):
         optimizer.zero_grad()
-        _, seen = gradient(objective, [rows.batch([step % 50, (step + 1) % 50, 60])], generator)
+        _, seen = gradient(
+            objective, [rows.batch([step % 50, (step + 1) % 50, 60])], generator
+        )
         optimizer.step()
         for vectors, facts in seen:
             objective.after_step(vectors, facts)
@@ -292,7 +327,9 @@ def test_memory_is_flat_over_200_steps_with_the_queue_full(tokenizer, texts):
 
 
 @pytest.mark.parametrize("reset", ["fresh", "same"])
-def test_resumed_with_the_queue_is_bitwise_the_unbroken_run(tokenizer, texts, tmp_path, reset):
+def test_resumed_with_the_queue_is_bitwise_the_unbroken_run(
+    tokenizer, texts, tmp_path, reset
+):
     def objective():
         return CAPT(make_encoder(tokenizer, dropout=0.1), queue=37)
 
@@ -394,7 +431,11 @@ def test_aggregation_and_encoder_are_trained_by_the_contrast_alone(encoder, text
     before = {name: p.detach().clone() for name, p in objective.named_parameters()}
     run = ck.fit(objective, texts, steps=3, batch_size=8, warmup=0, progress=False)
     assert "mlm" not in run.history.columns
-    moved = {name for name, p in objective.named_parameters() if not torch.equal(before[name], p)}
+    moved = {
+        name
+        for name, p in objective.named_parameters()
+        if not torch.equal(before[name], p)
+    }
     assert {name for name in before if name.startswith("aggregate")} <= moved
     # Weight decay moves the vocabulary head's matrix, but no gradient does.
     assert encoder.model.lm_head.dense.weight.grad is None
@@ -404,12 +445,16 @@ def test_aggregation_and_encoder_are_trained_by_the_contrast_alone(encoder, text
 def test_the_same_objective_with_every_noise(tokenizer, texts, kind):
     objective = CAPT(make_encoder(tokenizer), noise=kind, queue=8)
     run = ck.fit(objective, texts, steps=2, batch_size=4, progress=False)
-    assert {"mlm", "contrast", "tau"} <= set(run.history.columns) and len(objective.queue) == 8
+    assert {"mlm", "contrast", "tau"} <= set(run.history.columns) and len(
+        objective.queue
+    ) == 8
 
 
 def test_in_bf16_the_queue_stays_in_float32(encoder, texts):
     objective = CAPT(encoder, queue=12)
-    run = ck.fit(objective, texts, steps=3, batch_size=4, precision="bf16", progress=False)
+    run = ck.fit(
+        objective, texts, steps=3, batch_size=4, precision="bf16", progress=False
+    )
     assert objective.queue.vectors.dtype == torch.float32 and len(objective.queue) == 12
     assert torch.allclose(
         objective.queue.vectors.norm(dim=1), torch.ones(12), atol=1e-6
@@ -420,21 +465,34 @@ def test_in_bf16_the_queue_stays_in_float32(encoder, texts):
 def half_silent(batch, generator, vocabulary):
     """A noise of one's own, without anything to recover."""
     drop = torch.rand(batch["input_ids"].shape, generator=generator) < 0.5
-    return {**batch, "input_ids": batch["input_ids"].masked_fill(drop & batch["maskable"], 7)}
+    return {
+        **batch,
+        "input_ids": batch["input_ids"].masked_fill(drop & batch["maskable"], 7),
+    }
 
 
 def test_a_function_as_noise_trains_and_resumes(tokenizer, texts, tmp_path, recwarn):
     settings = dict(steps=2, batch_size=4, folder=tmp_path, progress=False)
-    run = ck.fit(CAPT(make_encoder(tokenizer), noise=half_silent, queue=8), texts, **settings)
+    run = ck.fit(
+        CAPT(make_encoder(tokenizer), noise=half_silent, queue=8), texts, **settings
+    )
     assert "mlm" not in run.history.columns
     assert not [
         w for w in recwarn if "weights names" in str(w.message)
     ]  # the kit's own weight for it is no slip
     ck.fit(
-        CAPT(make_encoder(tokenizer), noise=half_silent, queue=8), texts, resume=True, **settings
+        CAPT(make_encoder(tokenizer), noise=half_silent, queue=8),
+        texts,
+        resume=True,
+        **settings,
     )
     with pytest.raises(ValueError, match="config.noise"):
-        ck.fit(CAPT(make_encoder(tokenizer), noise="mask", queue=8), texts, resume=True, **settings)
+        ck.fit(
+            CAPT(make_encoder(tokenizer), noise="mask", queue=8),
+            texts,
+            resume=True,
+            **settings,
+        )
     with pytest.raises(ValueError, match="config.noise"):
         other = CAPT(make_encoder(tokenizer), noise=noise.Mask(0.3), queue=8)
         ck.fit(other, texts, resume=True, **settings)
@@ -474,7 +532,9 @@ def measured(encoder, held_out):
     batch = held_out.batch(range(len(held_out)))
     noisy = noise.Mask(0.15)(batch, torch.Generator().manual_seed(0), encoder.vocabulary)
     clean, noisy = (encoder.pool(encoder(view), view) for view in (batch, noisy))
-    return ck.geometry.noise_sensitivity(clean, noisy).item(), ck.geometry.anisotropy(clean).item()
+    return ck.geometry.noise_sensitivity(clean, noisy).item(), ck.geometry.anisotropy(
+        clean
+    ).item()
 
 
 @pytest.fixture(scope="module")
@@ -504,7 +564,9 @@ def test_capt_follows_the_noise_less_than_mlm_does(shop, start, seed):
     more = dict(steps=100, batch_size=64, lr=1e-3, seed=seed + 10, progress=False)
     ck.fit(MLM(mlm), texts, **more)
     ck.fit(CAPT(capt, queue=128), texts, **more)
-    (mlm_moves, mlm_cone), (capt_moves, capt_cone) = (measured(e, held_out) for e in (mlm, capt))
+    (mlm_moves, mlm_cone), (capt_moves, capt_cone) = (
+        measured(e, held_out) for e in (mlm, capt)
+    )
     assert capt_moves < 0.3 * mlm_moves
     assert capt_cone < mlm_cone  # not by collapsing: its texts lie further apart
 
@@ -520,10 +582,15 @@ def test_table_4():
     assert (small.batch_size, small.steps, small.lr) == (2048, 200_000, 5e-4)
     assert (large.batch_size, large.steps, large.lr) == (8192, 500_000, 6e-4)
     assert (
-        round(small.warmup * small.steps) == 10_000 and round(large.warmup * large.steps) == 30_000
+        round(small.warmup * small.steps) == 10_000
+        and round(large.warmup * large.steps) == 30_000
     )
     for training in (small, large):
-        assert (training.weight_decay, training.eps, training.betas) == (0.01, 1e-6, (0.9, 0.98))
+        assert (training.weight_decay, training.eps, training.betas) == (
+            0.01,
+            1e-6,
+            (0.9, 0.98),
+        )
         assert training.decay == "linear"
     for size, inner in (("small", 1024), ("large", 4096)):
         paper = CAPT.paper(size)
@@ -533,7 +600,12 @@ def test_table_4():
             "mask",
             "adaptive",
         )
-        assert (paper.reduction, paper.contrast_weight, paper.mlm, paper.ignore_duplicates) == (
+        assert (
+            paper.reduction,
+            paper.contrast_weight,
+            paper.mlm,
+            paper.ignore_duplicates,
+        ) == (
             "sum",
             1.0,
             True,
@@ -549,13 +621,24 @@ def test_table_4():
 def test_capt_small_has_the_papers_shape(tokenizer):
     objective = CAPT(ck.Encoder.small(tokenizer), CAPT.paper("small"))
     config = objective.encoder.model.config
-    assert (config.num_hidden_layers, config.num_attention_heads, config.hidden_size) == (6, 4, 256)
+    assert (config.num_hidden_layers, config.num_attention_heads, config.hidden_size) == (
+        6,
+        4,
+        256,
+    )
     assert config.intermediate_size == objective.aggregate.w1.out_features == 1024
-    assert objective.aggregate.w2.out_features == 256 and objective.queue.rows.shape == (8192, 256)
-    assert isinstance(objective.aggregate, Aggregation) and config.hidden_dropout_prob == 0.1
+    assert objective.aggregate.w2.out_features == 256 and objective.queue.rows.shape == (
+        8192,
+        256,
+    )
+    assert (
+        isinstance(objective.aggregate, Aggregation) and config.hidden_dropout_prob == 0.1
+    )
 
 
-def test_in_another_run_the_queue_forgets_the_numbers_of_texts_not_the_vectors(tokenizer, texts):
+def test_in_another_run_the_queue_forgets_the_numbers_of_texts_not_the_vectors(
+    tokenizer, texts
+):
     """Those of the first data would be taken for texts of the second."""
     capt, seen = CAPT(make_encoder(tokenizer), queue=30, ignore_duplicates=True), []
     ck.fit(capt, texts[:40], steps=3, batch_size=8, progress=False)

@@ -108,12 +108,16 @@ def test_the_contrast_is_the_mean_over_k_of_the_papers_equation(encoder, batch):
     for contrast, settings in {"simsiam": {}, "info_nce": {"tau": 0.3}}.items():
         objective = CMLM(encoder, K=3, contrast=contrast, **settings).eval()
         views = objective.views(batch, torch.Generator().manual_seed(0))
-        vectors = {name: objective.encode(name, view).vectors for name, view in views.items()}
+        vectors = {
+            name: objective.encode(name, view).vectors for name, view in views.items()
+        }
         terms = []
         for k in (1, 2, 3):
             zero, other = vectors["T0"], vectors[f"T{k}"]
             if contrast == "simsiam":
-                terms.append(ck.losses.simsiam(zero["z"], zero["h"], other["z"], other["h"]))
+                terms.append(
+                    ck.losses.simsiam(zero["z"], zero["h"], other["z"], other["h"])
+                )
             else:
                 terms.append(ck.losses.info_nce(zero["h"], other["h"], 0.3))
         assert torch.allclose(objective.contrast(vectors, {})["contrast"], sum(terms) / 3)
@@ -128,15 +132,17 @@ def test_the_anchor_is_t0_in_whatever_order_views_come(tokenizer, batch):
 
     encoder = make_encoder(tokenizer).double().eval()
     first, last = (
-        method(encoder, contrast="info_nce", tau=0.001)(batch, torch.Generator().manual_seed(0))[
-            "contrast"
-        ].item()
+        method(encoder, contrast="info_nce", tau=0.001)(
+            batch, torch.Generator().manual_seed(0)
+        )["contrast"].item()
         for method in (CMLM, PartnersFirst)
     )
     assert first == pytest.approx(last, rel=1e-9)
 
 
-def test_without_complement_the_second_view_is_an_independent_mask(encoder, texts, tokenizer):
+def test_without_complement_the_second_view_is_an_independent_mask(
+    encoder, texts, tokenizer
+):
     batch = ck.data.Texts(texts * 10, tokenizer, max_length=64).batch(range(2000))
     objective = CMLM(encoder, complement=False, p_m=0.3)
     views = objective.views(batch, torch.Generator().manual_seed(0))
@@ -150,7 +156,9 @@ def test_without_complement_the_second_view_is_an_independent_mask(encoder, text
 
 
 def test_every_selected_token_of_the_partner_can_become_mask(encoder, batch):
-    views = CMLM(encoder, crm_replace="mask").views(batch, torch.Generator().manual_seed(0))
+    views = CMLM(encoder, crm_replace="mask").views(
+        batch, torch.Generator().manual_seed(0)
+    )
     ids = views["T1"]["input_ids"][views["T1"]["selected"]]
     assert (ids == encoder.vocabulary["mask_id"]).all()
 
@@ -164,7 +172,9 @@ def test_without_stop_gradient_the_targets_move_too(encoder, batch):
         loss_of(objective, batch)["loss"].backward()
         grads.append(
             next(
-                p.grad for p in encoder.model.base_model.parameters() if p.grad is not None
+                p.grad
+                for p in encoder.model.base_model.parameters()
+                if p.grad is not None
             ).clone()
         )
     assert not torch.allclose(*grads)
@@ -179,7 +189,9 @@ def test_mean_over_sequences_is_printed_equation_6(encoder, batch):
         if at.any():
             scores = encoder.mlm_logits(hidden[b, at]).log_softmax(-1)
             rows.append(-scores[range(len(scores)), view["targets"][b, at]].mean())
-    assert 0 < len(rows) < len(hidden)  # a text without a selected token counts in no mean
+    assert (
+        0 < len(rows) < len(hidden)
+    )  # a text without a selected token counts in no mean
     for kind in (MLM, CMLM):
         objective = kind(encoder, p_m=0.1, mlm_mean="sequences")
         assert loss_of(objective, batch)["mlm"].item() == pytest.approx(
@@ -191,7 +203,9 @@ def test_copies_of_a_text_are_negatives_unless_left_out(encoder, texts, tokenize
     """As in the paper a second copy is a negative; with `ignore_duplicates` only other texts are."""
     batch = ck.data.Texts([texts[0]] * 4 + texts[1:5], tokenizer).batch(range(8))
     facts = {"text_id": batch["text_id"]}
-    h = torch.eye(5, encoder.width)[[0, 0, 0, 0, 1, 2, 3, 4]]  # equal texts, equal vectors
+    h = torch.eye(5, encoder.width)[
+        [0, 0, 0, 0, 1, 2, 3, 4]
+    ]  # equal texts, equal vectors
     vectors = {"T0": {"h": h}, "T1": {"h": h}}
     far = 4 * math.exp(-1 / 0.1)  # four other texts at a right angle
     for contrast, copies in (("info_nce", 3), ("nt_xent", 6)):
@@ -203,8 +217,12 @@ def test_copies_of_a_text_are_negatives_unless_left_out(encoder, texts, tokenize
             for ignore in (False, True)
         )
         alone = math.log(1 + (7 if contrast == "info_nce" else 14) * math.exp(-1 / 0.1))
-        assert seen.item() == pytest.approx((math.log(1 + copies + others) + alone) / 2, abs=1e-6)
-        assert ignored.item() == pytest.approx((math.log(1 + others) + alone) / 2, abs=1e-6)
+        assert seen.item() == pytest.approx(
+            (math.log(1 + copies + others) + alone) / 2, abs=1e-6
+        )
+        assert ignored.item() == pytest.approx(
+            (math.log(1 + others) + alone) / 2, abs=1e-6
+        )
 
 
 # A short run: does it do what it is for?
@@ -214,7 +232,9 @@ def separation_and_gap(encoder, pairs):
     """How often two ways to say one thing have a higher cosine than two random sentences; by how much, on average."""
     a, b = (encoder.encode([pair[side] for pair in pairs]) for side in (0, 1))
     similar, random = ck.geometry.pair_cosines(a, b), ck.geometry.random_pair_cosines(a)
-    return ck.geometry.separation(similar, random).item(), (similar.mean() - random.mean()).item()
+    return ck.geometry.separation(similar, random).item(), (
+        similar.mean() - random.mean()
+    ).item()
 
 
 @pytest.fixture(scope="module")
@@ -238,10 +258,20 @@ def test_cmlm_separates_better_than_mlm_and_than_a_random_encoder(shop, seed):
             else CMLM(encoder, contrast="info_nce", tau=0.05, contrast_weight=1.0)
         )
         if name != "random":
-            ck.fit(objective, texts, steps=50, batch_size=64, lr=2e-3, seed=seed, progress=False)
+            ck.fit(
+                objective,
+                texts,
+                steps=50,
+                batch_size=64,
+                lr=2e-3,
+                seed=seed,
+                progress=False,
+            )
         found[name] = separation_and_gap(encoder, pairs)
     (random, random_gap), (mlm, mlm_gap), (cmlm, cmlm_gap) = found.values()
-    assert 1 - cmlm < 0.75 * (1 - max(mlm, random))  # at least a quarter of the wrong orders gone
+    assert 1 - cmlm < 0.75 * (
+        1 - max(mlm, random)
+    )  # at least a quarter of the wrong orders gone
     assert cmlm_gap > 3 * max(mlm_gap, random_gap)
 
 
@@ -259,10 +289,16 @@ def test_post_training_on_the_sentences_of_sst2_and_similarity_on_sts_b():
     pairs = [(row["sentence1"], row["sentence2"]) for row in stsb if row["label"] == 5]
     assert len(pairs) > 50
 
-    encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=2000), pooling="mean")
+    encoder = ck.Encoder.tiny(
+        ck.data.train_tokenizer(texts, vocab_size=2000), pooling="mean"
+    )
     before = separation_and_gap(encoder, pairs)
     objective = CMLM(
-        encoder, contrast="info_nce", tau=0.05, contrast_weight=1.0, ignore_duplicates=True
+        encoder,
+        contrast="info_nce",
+        tau=0.05,
+        contrast_weight=1.0,
+        ignore_duplicates=True,
     )
     run = ck.fit(objective, sst2, steps=40, batch_size=64, lr=2e-3, progress=False)
     for part in ("mlm", "contrast"):

@@ -8,14 +8,20 @@ import torch
 from conftest import make_encoder
 from tokenizers.processors import TemplateProcessing
 from torch.utils._python_dispatch import TorchDispatchMode
-from transformers import AutoModel, AutoModelForMaskedLM, BertConfig, BertForMaskedLM, pipeline
+from transformers import (
+    AutoModel,
+    AutoModelForMaskedLM,
+    BertConfig,
+    BertForMaskedLM,
+    pipeline,
+)
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
+from contrast_kit.data.papers import COCO_LM_TABLE_3
 from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.objectives import COCOLM, ELECTRA, AllTokenMLM, auxiliary
 from contrast_kit.objectives.coco_lm import mean_cosines, p_lm
-from contrast_kit.papers import COCO_LM_TABLE_3
 from contrast_kit.training.gradient import gradient
 
 
@@ -23,10 +29,21 @@ def seeded(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-def make(tokenizer, kind=COCOLM, *, dropout=0.0, relative_positions=True, double=True, **changes):
+def make(
+    tokenizer,
+    kind=COCOLM,
+    *,
+    dropout=0.0,
+    relative_positions=True,
+    double=True,
+    **changes,
+):
     """A main model of three layers of width 32, its auxiliary of one, in float64."""
     encoder = make_encoder(
-        tokenizer, num_hidden_layers=3, dropout=dropout, relative_positions=relative_positions
+        tokenizer,
+        num_hidden_layers=3,
+        dropout=dropout,
+        relative_positions=relative_positions,
     )
     objective = kind(encoder, **changes)
     return objective.double() if double else objective
@@ -78,7 +95,8 @@ def test_only_mask_tokens_by_default_and_never_on_padding_or_the_first(objective
     views = [objective.views(batch, seeded(seed))["masked"] for seed in range(60)]
     for view in views:
         assert (
-            view["input_ids"][view["selected"]] == objective.encoder.tokenizer.mask_token_id
+            view["input_ids"][view["selected"]]
+            == objective.encoder.tokenizer.mask_token_id
         ).all()
     often = torch.stack([view["selected"] for view in views]).double().mean(0)  # [B, T]
     real, first = batch["attention_mask"].bool(), torch.zeros_like(batch["maskable"])
@@ -98,7 +116,9 @@ def test_special_tokens_may_be_left_alone(tokenizer, batch):
 
 
 @pytest.mark.parametrize("opens", ["bos", "xlm"])
-def test_what_opens_a_text_is_not_masked_whatever_the_tokenizer_calls_it(opens, texts, tokenizer):
+def test_what_opens_a_text_is_not_masked_whatever_the_tokenizer_calls_it(
+    opens, texts, tokenizer
+):
     """It was looked for by the name of [CLS]: GPT-2's vocabularies have none, and XLM's stands at the end."""
     other = copy.deepcopy(tokenizer)
     first, last = tokenizer.cls_token_id, tokenizer.sep_token_id
@@ -122,12 +142,20 @@ def test_crop_is_contiguous_with_both_ends_once(objective, batch):
         for b, ids in enumerate(crop["input_ids"].tolist()):
             kept = ids[: int(crop["attention_mask"][b].sum())]
             whole = batch["input_ids"][b, batch["attention_mask"][b].bool()].tolist()
-            assert kept[0] == tokenizer.cls_token_id and kept[-1] == tokenizer.sep_token_id
-            assert kept.count(tokenizer.cls_token_id) == kept.count(tokenizer.sep_token_id) == 1
+            assert (
+                kept[0] == tokenizer.cls_token_id and kept[-1] == tokenizer.sep_token_id
+            )
+            assert (
+                kept.count(tokenizer.cls_token_id)
+                == kept.count(tokenizer.sep_token_id)
+                == 1
+            )
             length = math.floor(0.9 * (len(whole) - 2) + 1e-6)
             assert len(kept) == 2 + length
             places = [
-                i for i in range(1, len(whole) - length) if whole[i : i + length] == kept[1:-1]
+                i
+                for i in range(1, len(whole) - length)
+                if whole[i : i + length] == kept[1:-1]
             ]
             assert places
             starts.add(places[0])
@@ -139,17 +167,23 @@ def test_crop_is_contiguous_with_both_ends_once(objective, batch):
 
 
 def test_a_crop_keeps_the_type_of_each_token(objective, batch):
-    crop = objective.views(batch | {"token_type_ids": batch["input_ids"] % 5}, seeded())["crop"]
+    crop = objective.views(batch | {"token_type_ids": batch["input_ids"] % 5}, seeded())[
+        "crop"
+    ]
     real = crop["attention_mask"].bool()
     assert torch.equal(crop["token_type_ids"][real], crop["input_ids"][real] % 5)
 
 
 @pytest.mark.parametrize("form", ["$A", "$A [SEP]", "[CLS] [CLS] $A [SEP]"])
-def test_crop_is_contiguous_whatever_a_tokenizer_puts_around_a_text(texts, tokenizer, form):
+def test_crop_is_contiguous_whatever_a_tokenizer_puts_around_a_text(
+    texts, tokenizer, form
+):
     """Where it puts nothing, the first word was taken for [CLS] and the last for [SEP]: both stayed."""
     other = copy.deepcopy(tokenizer)
     special = [("[CLS]", tokenizer.cls_token_id), ("[SEP]", tokenizer.sep_token_id)]
-    other.backend_tokenizer.post_processor = TemplateProcessing(single=form, special_tokens=special)
+    other.backend_tokenizer.post_processor = TemplateProcessing(
+        single=form, special_tokens=special
+    )
     before, after = form.count("[CLS]"), form.count("[SEP]")
     batch = ck.data.Texts(texts, other, max_length=64).batch(range(12))
     objective = make(other, keep=0.5)
@@ -160,7 +194,8 @@ def test_crop_is_contiguous_whatever_a_tokenizer_puts_around_a_text(texts, token
         kept = ids[: int(crop["attention_mask"][b].sum())]
         content, span = text[before : len(text) - after], kept[before : len(kept) - after]
         assert (
-            kept[:before] + kept[len(kept) - after :] == text[:before] + text[len(text) - after :]
+            kept[:before] + kept[len(kept) - after :]
+            == text[:before] + text[len(text) - after :]
         )
         assert len(span) == len(content) // 2
         assert any(content[i : i + len(span)] == span for i in range(len(content)))
@@ -214,7 +249,9 @@ def test_sampling_is_without_dropout_and_leaves_the_mode(tokenizer, batch):
     )  # its own loss has dropout
 
 
-def test_samples_follow_the_models_probabilities(tokenizer, batch):  # sampled, not the maximum
+def test_samples_follow_the_models_probabilities(
+    tokenizer, batch
+):  # sampled, not the maximum
     """Chi-square over many draws of one masked position, at a level that a right sampler fails once in 10,000."""
     from scipy.stats import chisquare
 
@@ -223,9 +260,15 @@ def test_samples_follow_the_models_probabilities(tokenizer, batch):  # sampled, 
         objective.auxiliary.encoder.model.lm_head.bias[5:15] += torch.linspace(3, 6, 10)
     draws = 4000
     row = {key: value[:1].expand(draws, *value.shape[1:]) for key, value in batch.items()}
-    view = {**row, "targets": row["input_ids"], "selected": torch.zeros_like(row["maskable"])}
+    view = {
+        **row,
+        "targets": row["input_ids"],
+        "selected": torch.zeros_like(row["maskable"]),
+    }
     view["selected"][:, 3] = True
-    view["input_ids"] = view["targets"].masked_fill(view["selected"], tokenizer.mask_token_id)
+    view["input_ids"] = view["targets"].masked_fill(
+        view["selected"], tokenizer.mask_token_id
+    )
     drawn = objective.auxiliary.sample(view, seeded(5))[:, 3]
     one = {key: value[:1] for key, value in view.items()}
     encoder = objective.auxiliary.encoder
@@ -260,15 +303,27 @@ def test_same_width_a_third_of_the_layers_and_a_projection_in_its_head_only(toke
     assert aux.config.hidden_size == main.config.hidden_size
     assert (main.config.num_hidden_layers, aux.config.num_hidden_layers) == (3, 1)
     assert objective.auxiliary.encoder.projection and not objective.encoder.projection
-    tables = [name for name, _ in objective.named_parameters() if "relative_attention_bias" in name]
+    tables = [
+        name
+        for name, _ in objective.named_parameters()
+        if "relative_attention_bias" in name
+    ]
     assert len(tables) == 2  # one for each encoder
     for layers, expected in ((2, 1), (12, 4)):
         shape = dict(
-            num_hidden_layers=layers, hidden_size=16, num_attention_heads=1, intermediate_size=16
+            num_hidden_layers=layers,
+            hidden_size=16,
+            num_attention_heads=1,
+            intermediate_size=16,
         )
         small = COCOLM(make_encoder(tokenizer, **shape))
         assert small.auxiliary.encoder.model.config.num_hidden_layers == expected
-    assert make(tokenizer, auxiliary_layers=2).auxiliary.encoder.model.config.num_hidden_layers == 2
+    assert (
+        make(
+            tokenizer, auxiliary_layers=2
+        ).auxiliary.encoder.model.config.num_hidden_layers
+        == 2
+    )
 
 
 def test_main_language_model_has_no_projection(objective, batch):
@@ -277,7 +332,8 @@ def test_main_language_model_has_no_projection(objective, batch):
     objective.encode("corrupted", view).sums["lm"].backward()
     head = objective.encoder.model.lm_head
     assert all(
-        p.grad is None for p in (*head.dense.parameters(), *head.layer_norm.parameters(), head.bias)
+        p.grad is None
+        for p in (*head.dense.parameters(), *head.layer_norm.parameters(), head.bias)
     )
     assert objective.encoder.model.get_input_embeddings().weight.grad is not None
     hidden = torch.randn(4, objective.encoder.width, dtype=torch.float64)
@@ -298,7 +354,9 @@ def test_word_vectors_are_one_tensor_also_after_a_checkpoint(tokenizer, texts, t
     assert len({table.data_ptr() for table in tables}) == 1
     ck.fit(objective, texts, steps=2, batch_size=8, folder=tmp_path, progress=False)
     again = make(tokenizer, double=False)
-    ck.fit(again, texts, steps=2, batch_size=8, folder=tmp_path, resume=True, progress=False)
+    ck.fit(
+        again, texts, steps=2, batch_size=8, folder=tmp_path, resume=True, progress=False
+    )
     tables = word_tables(again)
     assert len({table.data_ptr() for table in tables}) == 1
     assert all(torch.equal(table, word_tables(objective)[0]) for table in tables)
@@ -312,7 +370,9 @@ def test_word_vectors_are_one_tensor_also_after_a_checkpoint(tokenizer, texts, t
 
 
 def test_word_vectors_may_be_two(tokenizer):
-    assert len({t.data_ptr() for t in word_tables(make(tokenizer, share_words=False))}) == 2
+    assert (
+        len({t.data_ptr() for t in word_tables(make(tokenizer, share_words=False))}) == 2
+    )
 
 
 def test_main_losses_reach_the_auxiliary_through_word_vectors_only(tokenizer, batch):
@@ -324,7 +384,10 @@ def test_main_losses_reach_the_auxiliary_through_word_vectors_only(tokenizer, ba
         words = objective.encoder.model.get_input_embeddings().weight
         named = objective.auxiliary.named_parameters()
         gradients.append(
-            ({n: p.grad for n, p in named if p is not words and p.grad is not None}, words.grad)
+            (
+                {n: p.grad for n, p in named if p is not words and p.grad is not None},
+                words.grad,
+            )
         )
     (alone, words_alone), (together, words_together) = gradients
     assert len(alone) > 15 and alone.keys() == together.keys()
@@ -347,7 +410,11 @@ def by_loops(objective, views):
         for i in range(states.shape[1]):
             if not corrupted["attention_mask"][b, i]:
                 continue
-            h, said, meant = states[b, i], corrupted["input_ids"][b, i], corrupted["original"][b, i]
+            h, said, meant = (
+                states[b, i],
+                corrupted["input_ids"][b, i],
+                corrupted["original"][b, i],
+            )
             p1 = torch.exp(w @ h) / (torch.exp(w @ h) + 1)
             copy_terms.append(-torch.log(p1 if said == meant else 1 - p1))
             if corrupted["selected"][b, i]:
@@ -365,9 +432,12 @@ def by_loops(objective, views):
         for i in range(n)
     ]
     mean = {
-        name: sum(x) / len(x) for name, x in dict(mlm=mlm, copy=copy_terms, lm=lm, scl=scl).items()
+        name: sum(x) / len(x)
+        for name, x in dict(mlm=mlm, copy=copy_terms, lm=lm, scl=scl).items()
     }
-    return mean, {name: sum(x) / half for name, x in dict(mlm=mlm, copy=copy_terms, lm=lm).items()}
+    return mean, {
+        name: sum(x) / half for name, x in dict(mlm=mlm, copy=copy_terms, lm=lm).items()
+    }
 
 
 @pytest.fixture
@@ -388,14 +458,19 @@ def test_parts_equal_the_papers_equations_in_loops(tokenizer, few):
     same = corrupted["input_ids"] == corrupted["original"]
     assert (corrupted["selected"] & same).any() and (corrupted["selected"] & ~same).any()
     mean, per_text = by_loops(objective, views)
-    for reduction, expected in (("mean", mean), ("paper_sum", per_text | {"scl": mean["scl"]})):
+    for reduction, expected in (
+        ("mean", mean),
+        ("paper_sum", per_text | {"scl": mean["scl"]}),
+    ):
         other = make(tokenizer, p_m=0.4, reduction=reduction).eval()
         other.load_state_dict(objective.state_dict())
         parts = {name: value.item() for name, value in other(few, seeded(1)).items()}
         names = dict(mlm="aux_mlm", copy="copy", lm="lm", scl="contrast")
         for name, part in names.items():
             assert parts[part] == pytest.approx(expected[name].item(), rel=1e-10)
-        whole = parts["aux_mlm"] + 50 * parts["copy"] + parts["lm"] + parts["contrast"]  # eq. 4
+        whole = (
+            parts["aux_mlm"] + 50 * parts["copy"] + parts["lm"] + parts["contrast"]
+        )  # eq. 4
         assert parts["loss"] == pytest.approx(whole, rel=1e-12)
     ratio = (per_text["copy"] / per_text["lm"]) / (mean["copy"] / mean["lm"])
     assert ratio.item() == pytest.approx(
@@ -406,7 +481,9 @@ def test_parts_equal_the_papers_equations_in_loops(tokenizer, few):
 @pytest.mark.parametrize(
     ("kind", "changes"), [(ELECTRA, {"auxiliary": "shallow"}), (COCOLM, {"task": "rtd"})]
 )
-def test_detection_asks_every_token_whether_it_is_the_original(tokenizer, few, kind, changes):
+def test_detection_asks_every_token_whether_it_is_the_original(
+    tokenizer, few, kind, changes
+):
     """Not whether it was masked: a sample that is the original again is original. λ = 50, on a mean over tokens."""
     objective = make(tokenizer, kind, p_m=0.4, **changes).eval()
     with torch.no_grad():
@@ -424,7 +501,9 @@ def test_detection_asks_every_token_whether_it_is_the_original(tokenizer, few, k
         p = 1 / (1 + torch.exp(-w @ states[b, i]))
         terms.append(-torch.log(p if same[b, i] else 1 - p))
     parts = objective(few, seeded(1))
-    assert parts["rtd"].item() == pytest.approx((sum(terms) / len(terms)).item(), rel=1e-10)
+    assert parts["rtd"].item() == pytest.approx(
+        (sum(terms) / len(terms)).item(), rel=1e-10
+    )
     whole = parts["aux_mlm"] + 50 * parts["rtd"] + parts.get("contrast", 0)
     assert parts["loss"].item() == pytest.approx(whole.item(), rel=1e-12)
 
@@ -432,7 +511,9 @@ def test_detection_asks_every_token_whether_it_is_the_original(tokenizer, few, k
 def test_p_copy_is_one_for_original(objective, batch):
     view = objective.views(batch, seeded())["corrupted"]
     view = {**view, "input_ids": view["original"]}  # everything is original
-    hidden = torch.ones(*view["input_ids"].shape, objective.encoder.width, dtype=torch.float64)
+    hidden = torch.ones(
+        *view["input_ids"].shape, objective.encoder.width, dtype=torch.float64
+    )
     with torch.no_grad():
         objective.copy_head.w.weight.fill_(60 / objective.encoder.width)  # w·h = 60
     sums = objective.token_sums(hidden, view)
@@ -468,10 +549,13 @@ def test_p_copy_learns_from_l_copy_only(tokenizer, batch):
 
 
 def test_authors_weighting_is_another_loss(tokenizer, batch):
-    paper, code = (make(tokenizer, lm_variant=v, p_m=0.4).eval() for v in ("paper", "authors_code"))
+    paper, code = (
+        make(tokenizer, lm_variant=v, p_m=0.4).eval() for v in ("paper", "authors_code")
+    )
     view = paper.views(batch, seeded())["corrupted"]
     assert not torch.allclose(
-        paper.encode("corrupted", view).sums["lm"], code.encode("corrupted", view).sums["lm"]
+        paper.encode("corrupted", view).sums["lm"],
+        code.encode("corrupted", view).sums["lm"],
     )
     hidden, at = code.encoder(view), view["selected"]
     log_q = code.encoder.mlm_logits(hidden[at]).log_softmax(-1)
@@ -495,7 +579,9 @@ def test_padding_changes_nothing(tokenizer, batch, kind):
         assert all(torch.allclose(vectors[head], vectors_wider[head]) for head in vectors)
         for part in sums:
             assert torch.allclose(sums[part].double(), sums_wider[part].double()), part
-        counts, counts_wider = (objective.term_counts(name, some) for some in (view, wider))
+        counts, counts_wider = (
+            objective.term_counts(name, some) for some in (view, wider)
+        )
         assert all(torch.equal(counts[part], counts_wider[part]) for part in counts)
         assert sums.keys() <= counts.keys()
 
@@ -505,10 +591,14 @@ def test_contrast_has_both_directions_and_2n_minus_2_negatives(objective, tokeni
     value = objective.contrast({"corrupted": same, "crop": same}, {})["contrast"]
     assert value.item() == pytest.approx(math.log(2 * 6 - 1))
     apart = {"s": torch.eye(6, 8)}  # partners equal, all others at a right angle
-    sharper = make(tokenizer, tau=0.2).contrast({"corrupted": apart, "crop": apart}, {})["contrast"]
+    sharper = make(tokenizer, tau=0.2).contrast({"corrupted": apart, "crop": apart}, {})[
+        "contrast"
+    ]
     assert sharper.item() == pytest.approx(math.log1p(10 * math.exp(-1 / 0.2)))
     assert not [
-        name for name, _ in objective.named_parameters() if "tau" in name or "temperature" in name
+        name
+        for name, _ in objective.named_parameters()
+        if "tau" in name or "temperature" in name
     ]
 
 
@@ -533,7 +623,9 @@ def test_the_contrasts_vector_is_the_main_models_first_state(tokenizer, batch):
     by_hand = head.norm(
         0.5 * x * (1 + torch.erf(x / math.sqrt(2)))
     )  # the released code's: dense, gelu, LayerNorm
-    assert torch.allclose(with_head.encode("corrupted", view).vectors["s"], by_hand, atol=1e-12)
+    assert torch.allclose(
+        with_head.encode("corrupted", view).vectors["s"], by_hand, atol=1e-12
+    )
 
 
 # -- figure 7 and 8 --------------------------------------------------------------------------------------------
@@ -545,10 +637,17 @@ def test_mean_cosines_are_those_of_all_pairs():
     x = torch.nn.functional.normalize(torch.cat([a, b]), dim=1)
     cosines = x @ x.T
     positive = [cosines[i, (i + 5) % 10] for i in range(10)]
-    negative = [cosines[i, j] for i in range(10) for j in range(10) if i != j and (i + 5) % 10 != j]
+    negative = [
+        cosines[i, j]
+        for i in range(10)
+        for j in range(10)
+        if i != j and (i + 5) % 10 != j
+    ]
     found = mean_cosines(a, b)
     assert found["cos_positive"].item() == pytest.approx((sum(positive) / 10).item())
-    assert found["cos_negative"].item() == pytest.approx((sum(negative) / len(negative)).item())
+    assert found["cos_negative"].item() == pytest.approx(
+        (sum(negative) / len(negative)).item()
+    )
 
 
 @pytest.mark.parametrize("task", ["clm", "all_token", "plain_lm", "rtd"])
@@ -582,7 +681,9 @@ def test_diagnostics_are_shares_counted_one_by_one(tokenizer, batch, task):
                 copied = objective.copy_head(hidden[b, i]).sigmoid()
                 p = (1 - copied) * p
                 p[ids[b, i]] += copied
-            right.setdefault(f"clm_acc_{kind}", []).append(bool(p.argmax() == meant[b, i]))
+            right.setdefault(f"clm_acc_{kind}", []).append(
+                bool(p.argmax() == meant[b, i])
+            )
     assert len(right) == {"clm": 5, "all_token": 5, "plain_lm": 3, "rtd": 3}[task]
     for name, hits in right.items():
         assert parts[name].item() == pytest.approx(sum(hits) / len(hits)), name
@@ -600,10 +701,16 @@ def test_without_diagnostics_only_losses_are_left(tokenizer, batch):
 def test_accuracies_and_samples_get_better_along_a_run(trained):
     history = trained.history
     start, end = history.head(10).mean(), history.tail(10).mean()
-    assert end["aux_acc"] > start["aux_acc"] + 0.5 and end["resampled"] > start["resampled"] + 0.5
+    assert (
+        end["aux_acc"] > start["aux_acc"] + 0.5
+        and end["resampled"] > start["resampled"] + 0.5
+    )
     assert end["copy"] < start["copy"] / 2 and end["lm"] < start["lm"] / 2
     assert end["copy_acc_original"] > 0.95 and end["clm_acc_original"] > 0.95
-    assert start["cos_negative"] > 0.9 and end["cos_negative"] < 0.2 < 0.8 < end["cos_positive"]
+    assert (
+        start["cos_negative"] > 0.9
+        and end["cos_negative"] < 0.2 < 0.8 < end["cos_positive"]
+    )
 
 
 # -- table 3 ---------------------------------------------------------------------------------------------------
@@ -634,9 +741,15 @@ def test_electras_auxiliary_is_narrow_and_as_deep(tokenizer, batch):
     assert len({table.data_ptr() for table in word_tables(objective)}) == 1
     names = [name for name, _ in aux.named_parameters()]
     assert any("embeddings_project" in name for name in names)
-    base = make_encoder(tokenizer, hidden_size=768, num_attention_heads=12, num_hidden_layers=1)
+    base = make_encoder(
+        tokenizer, hidden_size=768, num_attention_heads=12, num_hidden_layers=1
+    )
     thin = auxiliary.narrow(base).config
-    assert (thin.hidden_size, thin.num_attention_heads, thin.intermediate_size) == (256, 4, 1024)
+    assert (thin.hidden_size, thin.num_attention_heads, thin.intermediate_size) == (
+        256,
+        4,
+        1024,
+    )
     assert (
         thin.hidden_dropout_prob == thin.attention_probs_dropout_prob == 0
     )  # as in the main model
@@ -656,7 +769,9 @@ def test_random_replacements_are_uniform(tokenizer, batch):
     chi2 = ((counts - expected) ** 2 / expected).sum().item()
     assert abs(chi2 - len(counts)) < 5 * math.sqrt(2 * len(counts))
     assert "masked" not in objective.views(batch, seeded())
-    some = make(tokenizer, auxiliary="random", p_m=0.4).views(batch, seeded())["corrupted"]
+    some = make(tokenizer, auxiliary="random", p_m=0.4).views(batch, seeded())[
+        "corrupted"
+    ]
     outside = ~some["selected"]
     assert torch.equal(some["input_ids"][outside], batch["input_ids"][outside])
 
@@ -665,12 +780,17 @@ def test_random_replacements_are_uniform(tokenizer, batch):
 def test_converged_auxiliary_is_kept_as_it_is(story, trained):
     given = copy.deepcopy(trained.objective.auxiliary.encoder)
     objective = make(given.tokenizer, converged=given, double=False)
-    before = {name: value.clone() for name, value in objective.auxiliary.state_dict().items()}
+    before = {
+        name: value.clone() for name, value in objective.auxiliary.state_dict().items()
+    }
     assert "aux_mlm" not in objective.weights and objective.config.auxiliary == "given"
-    run = ck.fit(objective, story, steps=3, batch_size=8, lr=1e-2, warmup=0, progress=False)
+    run = ck.fit(
+        objective, story, steps=3, batch_size=8, lr=1e-2, warmup=0, progress=False
+    )
     assert "aux_mlm" not in run.history.columns
     assert all(
-        torch.equal(before[name], value) for name, value in objective.auxiliary.state_dict().items()
+        torch.equal(before[name], value)
+        for name, value in objective.auxiliary.state_dict().items()
     )
     assert all(
         p.requires_grad for p in given.parameters() if p.ndim > 1
@@ -678,12 +798,17 @@ def test_converged_auxiliary_is_kept_as_it_is(story, trained):
 
 
 def test_figure_7_without_scl_watches_the_cosines_untrained(tokenizer, batch):
-    watched, without = make(tokenizer, contrast_weight=0.0), make(tokenizer, contrast_weight=None)
+    watched, without = (
+        make(tokenizer, contrast_weight=0.0),
+        make(tokenizer, contrast_weight=None),
+    )
     gradients = []
     for objective in (watched, without):
         parts = objective(batch, seeded())
         parts["loss"].backward()
-        gradients.append([p.grad for p in objective.encoder.model.base_model.parameters()])
+        gradients.append(
+            [p.grad for p in objective.encoder.model.base_model.parameters()]
+        )
         assert ("cos_positive" in parts) == (objective is watched)
     assert all(torch.allclose(a, b, atol=1e-12) for a, b in zip(*gradients, strict=True))
 
@@ -755,11 +880,15 @@ def test_blocks_of_positions_give_the_same_loss_and_gradient(
         objective = make(tokenizer, task=task)
         parts = objective(batch, seeded())
         parts["loss"].backward()
-        grads = torch.cat([p.grad.flatten() for p in objective.parameters() if p.grad is not None])
+        grads = torch.cat(
+            [p.grad.flatten() for p in objective.parameters() if p.grad is not None]
+        )
         found.append((parts, grads))
     assert len(blocks) > 3
     (parts, grads), (in_blocks, grads_in_blocks) = found
-    assert all(torch.allclose(parts[name].double(), in_blocks[name].double()) for name in parts)
+    assert all(
+        torch.allclose(parts[name].double(), in_blocks[name].double()) for name in parts
+    )
     assert torch.allclose(grads, grads_in_blocks, atol=1e-12)
 
 
@@ -787,7 +916,9 @@ def test_resumed_is_bitwise_the_unbroken_run(tokenizer, texts, tmp_path, kind):
     resumed = fresh()
     ck.fit(resumed, texts, folder=tmp_path / "b", resume=True, **options)
     state = resumed.state_dict()
-    assert all(torch.equal(value, state[name]) for name, value in unbroken.state_dict().items())
+    assert all(
+        torch.equal(value, state[name]) for name, value in unbroken.state_dict().items()
+    )
 
 
 @pytest.mark.full
@@ -800,10 +931,19 @@ def test_bf16_trains_samples_included(tokenizer, texts, kind):
         dtypes.add(plain(hidden).dtype) or plain(hidden)
     )
     run = ck.fit(
-        objective, texts, steps=40, batch_size=16, lr=3e-3, precision="bf16", progress=False
+        objective,
+        texts,
+        steps=40,
+        batch_size=16,
+        lr=3e-3,
+        precision="bf16",
+        progress=False,
     )
     assert run.history["loss"].tail(5).mean() < run.history["loss"].head(5).mean()
-    assert dtypes == {torch.bfloat16} and next(run.encoder.parameters()).dtype == torch.float32
+    assert (
+        dtypes == {torch.bfloat16}
+        and next(run.encoder.parameters()).dtype == torch.float32
+    )
 
 
 @pytest.mark.full
@@ -819,7 +959,11 @@ def test_folder_fills_masks_with_p_lm(trained, story, tmp_path):
     assert torch.allclose(model(**view).logits[real], ours, atol=1e-4)
     again = ck.Encoder.from_pretrained(folder).eval()
     assert torch.allclose(again.mlm_logits(again(view)[real]), ours, atol=1e-4)
-    hidden = AutoModel.from_pretrained(folder).eval()(**view, return_dict=True).last_hidden_state
+    hidden = (
+        AutoModel.from_pretrained(folder)
+        .eval()(**view, return_dict=True)
+        .last_hidden_state
+    )
     assert torch.allclose(hidden[:, 0], encoder.encode(story[:8]), atol=1e-5)
     fill = pipeline("fill-mask", model=str(folder), tokenizer=str(folder))
     hits = 0
@@ -832,7 +976,9 @@ def test_folder_fills_masks_with_p_lm(trained, story, tmp_path):
     assert hits > 0.7 * len(story)
 
 
-def test_head_without_projection_opens_from_every_shape_we_build(tokenizer, batch, tmp_path):
+def test_head_without_projection_opens_from_every_shape_we_build(
+    tokenizer, batch, tmp_path
+):
     for name, options in {"roberta": {}, "mpnet": {"relative_positions": True}}.items():
         encoder = make_encoder(tokenizer, **options).eval()
         torch.manual_seed(0)
@@ -840,7 +986,9 @@ def test_head_without_projection_opens_from_every_shape_we_build(tokenizer, batc
             for parameter in encoder.parameters():
                 parameter.add_(0.1 * torch.randn_like(parameter))
         encoder.use_plain_head()
-        again = ck.Encoder.from_pretrained(encoder.save_pretrained(tmp_path / name)).eval()
+        again = ck.Encoder.from_pretrained(
+            encoder.save_pretrained(tmp_path / name)
+        ).eval()
         at = batch["maskable"]
         words = encoder.model.get_input_embeddings().weight
         expected = encoder(batch)[at] @ words.T
@@ -885,7 +1033,9 @@ def test_a_correction_is_p_copy_and_the_best_of_p_lm_without_dropout(tokenizer, 
         best = p_lm(objective.encoder.mlm_logits(states), copying, ids).max(1)
         assert [c.p_copy for c in row] == pytest.approx(copying.sigmoid().tolist())
         assert [c.p_word for c in row] == pytest.approx(best.values.tolist())
-        assert [c.word for c in row] == tokenizer.convert_ids_to_tokens(best.indices.tolist())
+        assert [c.word for c in row] == tokenizer.convert_ids_to_tokens(
+            best.indices.tolist()
+        )
 
 
 @pytest.mark.parametrize("changes", [{}, {"lm_projection": True, "tau": 0.2}])
@@ -896,15 +1046,25 @@ def test_what_is_saved_corrects_as_before(changes, tokenizer, story, tmp_path):
             torch.nn.init.normal_(weight, std=0.3)
     again = COCOLM.from_pretrained(objective.save_pretrained(tmp_path))
     assert again.config == objective.config
-    for before, now in zip(objective.correct(story[:3]), again.correct(story[:3]), strict=True):
+    for before, now in zip(
+        objective.correct(story[:3]), again.correct(story[:3]), strict=True
+    ):
         assert [(c.token, c.word) for c in now] == [(c.token, c.word) for c in before]
-        numbers = [[value for c in row for value in (c.p_copy, c.p_word)] for row in (before, now)]
+        numbers = [
+            [value for c in row for value in (c.p_copy, c.p_word)]
+            for row in (before, now)
+        ]
         assert numbers[1] == pytest.approx(numbers[0], abs=1e-4)
 
 
-def test_what_is_saved_without_a_copy_head_or_beside_a_given_auxiliary(tokenizer, story, tmp_path):
+def test_what_is_saved_without_a_copy_head_or_beside_a_given_auxiliary(
+    tokenizer, story, tmp_path
+):
     plain = make(tokenizer, task="plain_lm")
-    assert COCOLM.from_pretrained(plain.save_pretrained(tmp_path / "plain")).copy_head is None
+    assert (
+        COCOLM.from_pretrained(plain.save_pretrained(tmp_path / "plain")).copy_head
+        is None
+    )
     aux = make_encoder(tokenizer)
     given = COCOLM(make_encoder(tokenizer), converged=aux)
     assert not any(weight.requires_grad for weight in given.auxiliary.parameters())
@@ -912,13 +1072,18 @@ def test_what_is_saved_without_a_copy_head_or_beside_a_given_auxiliary(tokenizer
     assert not COCOLM.from_pretrained(home).auxiliary.frozen
     assert COCOLM.from_pretrained(home, converged=aux).config == given.config
     with pytest.raises(
-        FileNotFoundError, match="no copy_head.safetensors: name a folder of COCOLM.save_pretrained"
+        FileNotFoundError,
+        match="no copy_head.safetensors: name a folder of COCOLM.save_pretrained",
     ):
-        COCOLM.from_pretrained(make_encoder(tokenizer).save_pretrained(tmp_path / "encoder"))
+        COCOLM.from_pretrained(
+            make_encoder(tokenizer).save_pretrained(tmp_path / "encoder")
+        )
 
 
 @pytest.mark.parametrize("kind", [ELECTRA, AllTokenMLM])
-def test_what_others_learned_is_opened_by_their_own_class(kind, tokenizer, batch, tmp_path):
+def test_what_others_learned_is_opened_by_their_own_class(
+    kind, tokenizer, batch, tmp_path
+):
     objective = make(tokenizer, kind, double=False).eval()
     for weight in objective.parameters():
         if weight.requires_grad:  # else it is none that was learned
@@ -926,11 +1091,14 @@ def test_what_others_learned_is_opened_by_their_own_class(kind, tokenizer, batch
     again = kind.from_pretrained(objective.save_pretrained(tmp_path)).eval()
     assert again.config == objective.config
     states = [each.encoder(batch) for each in (objective, again)]
-    copied = [each.copy_head(h) for each, h in zip((objective, again), states, strict=True)]
+    copied = [
+        each.copy_head(h) for each, h in zip((objective, again), states, strict=True)
+    ]
     torch.testing.assert_close(copied[1], copied[0])
     if kind is AllTokenMLM:  # ELECTRA names no words
         named = [
-            each.encoder.mlm_logits(h) for each, h in zip((objective, again), states, strict=True)
+            each.encoder.mlm_logits(h)
+            for each, h in zip((objective, again), states, strict=True)
         ]
         torch.testing.assert_close(named[1], named[0], atol=1e-3, rtol=1e-3)
     with pytest.raises(
@@ -946,8 +1114,15 @@ def test_the_papers_settings(tokenizer):
         "base++": (4, 1_950_000, 2e-4, 64, 128),
         "large++": (6, 1_950_000, 1e-4, 128, 256),
     }.items():
-        config, training = COCOLM.paper(setting), ck.Training(**COCOLM.paper_training(setting))
-        assert config.auxiliary_layers == layers and config.lambda_copy == 50 and config.tau == 1
+        config, training = (
+            COCOLM.paper(setting),
+            ck.Training(**COCOLM.paper_training(setting)),
+        )
+        assert (
+            config.auxiliary_layers == layers
+            and config.lambda_copy == 50
+            and config.tau == 1
+        )
         assert (config.keep, config.p_m, config.task, config.lm_variant) == (
             0.9,
             0.15,
@@ -955,7 +1130,10 @@ def test_the_papers_settings(tokenizer):
             "paper",
         )
         assert (training.steps, training.lr, training.batch_size) == (steps, lr, 2048)
-        assert round(training.warmup * training.steps) == 10_000 and training.max_length == 512
+        assert (
+            round(training.warmup * training.steps) == 10_000
+            and training.max_length == 512
+        )
         assert (training.betas, training.eps, training.clip, training.weight_decay) == (
             (0.9, 0.98),
             1e-6,
@@ -963,7 +1141,10 @@ def test_the_papers_settings(tokenizer):
             0.01,
         )
         tiny = dict(
-            num_hidden_layers=1, hidden_size=32, num_attention_heads=2, intermediate_size=32
+            num_hidden_layers=1,
+            hidden_size=32,
+            num_attention_heads=2,
+            intermediate_size=32,
         )
         encoder = COCOLM.paper_encoder(setting, tokenizer, **tiny)
         positions = RelativePositions.of(encoder.model.config)
@@ -972,7 +1153,9 @@ def test_the_papers_settings(tokenizer):
             distance,
             "t5",
         )
-    with pytest.raises(ValueError, match="no setting of COCO-LM 'small'; there are base, "):
+    with pytest.raises(
+        ValueError, match="no setting of COCO-LM 'small'; there are base, "
+    ):
         COCOLM.paper("small")
 
 
@@ -984,7 +1167,9 @@ def shop():
     """Texts, and pairs that mean the same."""
     sentences = toyshop.corpus(6_000, seed=0)
     tokenizer = ck.data.train_tokenizer(sentences, vocab_size=2_000)
-    return ck.data.Texts(sentences, tokenizer, max_length=64), toyshop.probe_pairs(400, seed=1)
+    return ck.data.Texts(sentences, tokenizer, max_length=64), toyshop.probe_pairs(
+        400, seed=1
+    )
 
 
 @pytest.mark.full
@@ -998,8 +1183,14 @@ def test_similar_and_random_pairs_are_further_apart_than_after_mlm_or_electra(sh
     """
     texts, pairs = shop
     auc, gap = {}, {}
-    for kind, changes in ((COCOLM, dict(tau=0.05)), (ELECTRA, {}), (ck.objectives.MLM, {})):
-        shape = dict(hidden_size=64, intermediate_size=256, relative_positions=True, max_length=64)
+    for kind, changes in (
+        (COCOLM, dict(tau=0.05)),
+        (ELECTRA, {}),
+        (ck.objectives.MLM, {}),
+    ):
+        shape = dict(
+            hidden_size=64, intermediate_size=256, relative_positions=True, max_length=64
+        )
         encoder = ck.Encoder.tiny(texts.tokenizer, seed=seed, pooling="mean", **shape)
         options = dict(steps=50, batch_size=64, lr=4e-3, seed=seed, progress=False)
         ck.fit(kind(encoder, **changes), texts, **options)
@@ -1018,14 +1209,18 @@ def test_similar_and_random_pairs_are_further_apart_than_after_mlm_or_electra(sh
 def test_the_auxiliary_model_begins_with_weights_of_its_own(tokenizer):
     objective = COCOLM(make_encoder(tokenizer, num_hidden_layers=3))
     encoders = objective.encoder, objective.auxiliary.encoder
-    one, other = (encoder.model.base_model.encoder.layer[0].state_dict() for encoder in encoders)
+    one, other = (
+        encoder.model.base_model.encoder.layer[0].state_dict() for encoder in encoders
+    )
     matrices = [name for name in one if one[name].ndim == 2]
     assert matrices and not any(torch.equal(one[name], other[name]) for name in matrices)
     again, changed = (
         COCOLM(make_encoder(tokenizer, num_hidden_layers=3), seed=seed) for seed in (0, 1)
     )
     for of in (again, changed):
-        first = of.auxiliary.encoder.model.base_model.encoder.layer[0].state_dict()[matrices[0]]
+        first = of.auxiliary.encoder.model.base_model.encoder.layer[0].state_dict()[
+            matrices[0]
+        ]
         same = torch.equal(first, other[matrices[0]])
         assert (
             same
@@ -1043,6 +1238,10 @@ def test_the_longest_crop_keeps_its_end(keep, count, tokenizer):
     ids[0, 0], ids[0, -1] = tokenizer.cls_token_id, tokenizer.sep_token_id
     coco = COCOLM(make_encoder(tokenizer), keep=keep)
     view = coco._crop(
-        {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, torch.Generator().manual_seed(0)
+        {"input_ids": ids, "attention_mask": torch.ones_like(ids)},
+        torch.Generator().manual_seed(0),
     )
-    assert view["input_ids"][0, -1] == tokenizer.sep_token_id and view["attention_mask"].all()
+    assert (
+        view["input_ids"][0, -1] == tokenizer.sep_token_id
+        and view["attention_mask"].all()
+    )

@@ -12,17 +12,22 @@ from contrast_kit.objectives import CSSL
 
 def vectors_of(objective, batch):
     return {
-        name: objective.encode(name, view).vectors for name, view in objective.views(batch).items()
+        name: objective.encode(name, view).vectors
+        for name, view in objective.views(batch).items()
     }
 
 
-def test_the_views_are_the_two_wordings_and_the_original_is_in_neither(texts, tokenizer, encoder):
+def test_the_views_are_the_two_wordings_and_the_original_is_in_neither(
+    texts, tokenizer, encoder
+):
     rows = reworded(texts[:6], Toyshop())
     batch = ck.data.Paraphrased(rows, tokenizer).batch(range(6))
     views = CSSL(encoder).views(batch)
     assert list(views) == ["T0", "T1"]
     for k in (0, 1):
-        alone = ck.data.Texts([row[f"text/{k}"] for row in rows], tokenizer).batch(range(6))
+        alone = ck.data.Texts([row[f"text/{k}"] for row in rows], tokenizer).batch(
+            range(6)
+        )
         for key in ("input_ids", "attention_mask", "maskable"):
             assert torch.equal(views[f"T{k}"][key], alone[key])
     assert not torch.equal(views["T0"]["input_ids"], batch["input_ids"])
@@ -35,11 +40,15 @@ def test_the_views_are_the_two_wordings_and_the_original_is_in_neither(texts, to
         ("nt_xent", lambda v: losses.nt_xent(v["T0"]["h"], v["T1"]["h"], 0.2)),
         (
             "simsiam",
-            lambda v: losses.simsiam(v["T0"]["z"], v["T0"]["h"], v["T1"]["z"], v["T1"]["h"]),
+            lambda v: losses.simsiam(
+                v["T0"]["z"], v["T0"]["h"], v["T1"]["z"], v["T1"]["h"]
+            ),
         ),
     ],
 )
-def test_the_loss_is_the_contrast_and_nothing_else(contrast, loss, tokenizer, batch):  # eq. 14
+def test_the_loss_is_the_contrast_and_nothing_else(
+    contrast, loss, tokenizer, batch
+):  # eq. 14
     settings = {} if contrast == "simsiam" else {"tau": 0.2}
     objective = CSSL(make_encoder(tokenizer), contrast=contrast, **settings).eval()
     parts = objective(batch)
@@ -49,8 +58,13 @@ def test_the_loss_is_the_contrast_and_nothing_else(contrast, loss, tokenizer, ba
 
 def test_the_first_wording_is_the_anchor_and_its_copies_are_left_out_on_request():  # eq. 7
     encoder = make_encoder(ck.data.train_tokenizer(["a b"], vocab_size=20))
-    h = torch.randn(2, 6, encoder.width, generator=torch.Generator().manual_seed(0)).double()
-    vectors, ids = {f"T{k}": {"h": h[k]} for k in (0, 1)}, torch.tensor([0, 1, 2, 0, 1, 2])
+    h = torch.randn(
+        2, 6, encoder.width, generator=torch.Generator().manual_seed(0)
+    ).double()
+    vectors, ids = (
+        {f"T{k}": {"h": h[k]} for k in (0, 1)},
+        torch.tensor([0, 1, 2, 0, 1, 2]),
+    )
     for ignore in (False, True):
         objective = CSSL(encoder, tau=0.2, ignore_duplicates=ignore)
         scores = losses.cosine_matrix(h[0], h[1]) / 0.2  # row b: anchor h_b^0
@@ -73,7 +87,9 @@ def test_fit_resumes_bit_for_bit(texts, tokenizer, tmp_path):
                 if run.steps == steps_before_stop:
                     raise RuntimeError("the light went out")
 
-        plan = dict(steps=6, batch_size=16, chunk_size=7, save_every=2, lr=1e-2, progress=False)
+        plan = dict(
+            steps=6, batch_size=16, chunk_size=7, save_every=2, lr=1e-2, progress=False
+        )
         ck.fit(objective, words, callback=stop, **plan, **options)
         return objective.state_dict()
 
@@ -89,7 +105,12 @@ def test_it_pulls_wordings_together(texts, tokenizer):
     encoder = make_encoder(tokenizer, pooling="mean")
     words = with_wordings(texts, tokenizer)
     batch = words.batch(range(64))
-    run = ck.fit(CSSL(encoder, tau=0.05), words, steps=30, batch_size=64, lr=2e-3, progress=False)
-    assert run.history["contrast"].iloc[-5:].mean() < 0.7 * run.history["contrast"].iloc[:5].mean()
+    run = ck.fit(
+        CSSL(encoder, tau=0.05), words, steps=30, batch_size=64, lr=2e-3, progress=False
+    )
+    assert (
+        run.history["contrast"].iloc[-5:].mean()
+        < 0.7 * run.history["contrast"].iloc[:5].mean()
+    )
     with torch.no_grad():
         assert CSSL(encoder, tau=0.05)(batch)["loss"] < 1

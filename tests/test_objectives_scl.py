@@ -43,7 +43,9 @@ def eq_3_in_loops(x, labels, tau):
 
 @pytest.mark.parametrize("lam", [0.0, 0.3, 1.0])
 def test_equation_1_weighs_both_losses(encoder, batch, lam):
-    tau = {"tau": 0.7} if lam else {}  # not the default; without the contrast nothing reads it
+    tau = (
+        {"tau": 0.7} if lam else {}
+    )  # not the default; without the contrast nothing reads it
     objective = SCL(encoder, classes=3, lam=lam, reduction="sum", **tau).double().eval()
     labels = batch["label"] % 3
     batch = with_labels(batch, labels)
@@ -79,7 +81,9 @@ def test_lambda_zero_is_plain_fine_tuning(tokenizer, batch):
     assert not scl.contrastive and scl.encode("text", dict(batch)).vectors == {}
     ours["loss"].backward()
     plain["loss"].backward()
-    for (name, a), (_, b) in zip(scl.named_parameters(), ft.named_parameters(), strict=True):
+    for (name, a), (_, b) in zip(
+        scl.named_parameters(), ft.named_parameters(), strict=True
+    ):
         assert (a.grad is None) == (b.grad is None) and (
             a.grad is None or torch.equal(a.grad, b.grad)
         ), name
@@ -94,7 +98,9 @@ def test_at_lambda_one_every_parameter_of_the_encoder_learns(encoder, batch):
         if name.split(".")[0] in unused:
             continue
         assert parameter.grad is not None and parameter.grad.abs().sum() > 0, name
-    assert all(p.grad is None or p.grad.abs().sum() == 0 for p in objective.head.parameters())
+    assert all(
+        p.grad is None or p.grad.abs().sum() == 0 for p in objective.head.parameters()
+    )
 
 
 @pytest.mark.parametrize("cut", [None, 5])
@@ -106,12 +112,14 @@ def test_what_the_contrast_adds_to_the_gradient_is_its_own(tokenizer, batch, cut
         objective = SCL(make_encoder(tokenizer), lam=lam, dropout=0.0).double()
         gradient(objective, [batch], chunk_size=cut)
         grads[lam] = {
-            n: p.grad.clone() for n, p in objective.encoder.named_parameters() if p.grad is not None
+            n: p.grad.clone()
+            for n, p in objective.encoder.named_parameters()
+            if p.grad is not None
         }
     for name, mixed in grads[0.3].items():
-        assert torch.allclose(mixed, 0.7 * grads[0.0][name] + 0.3 * grads[1.0][name], atol=1e-12), (
-            name
-        )
+        assert torch.allclose(
+            mixed, 0.7 * grads[0.0][name] + 0.3 * grads[1.0][name], atol=1e-12
+        ), name
 
 
 def test_singletons_count_zero_and_are_counted(encoder, batch):
@@ -125,7 +133,9 @@ def test_singletons_count_zero_and_are_counted(encoder, batch):
     )
     assert parts["without_positive"] == 1
     valid = (
-        SCL(encoder, classes=6, reduction="mean_valid").double().eval()(with_labels(batch, labels))
+        SCL(encoder, classes=6, reduction="mean_valid")
+        .double()
+        .eval()(with_labels(batch, labels))
     )
     assert valid["scl"].item() == pytest.approx(parts["scl"].item() * 6 / 5, rel=1e-10)
 
@@ -147,7 +157,9 @@ def test_the_contrast_sees_the_first_tokens_last_hidden_state(encoder, batch):
     batch = with_labels(batch, batch["label"] % 2)
     for head in ("linear", "tanh"):
         objective = SCL(encoder, head=head).eval()
-        assert torch.equal(objective.encode("text", dict(batch)).vectors["h"], encoder(batch)[:, 0])
+        assert torch.equal(
+            objective.encode("text", dict(batch)).vectors["h"], encoder(batch)[:, 0]
+        )
 
 
 def test_the_tanh_feature_is_an_option(encoder, batch):
@@ -155,8 +167,12 @@ def test_the_tanh_feature_is_an_option(encoder, batch):
     objective = SCL(encoder, head="tanh", phi="feature").eval()
     dense, out = objective.head.dense, objective.head.out
     feature = torch.tanh(encoder(batch)[:, 0] @ dense.weight.T + dense.bias)
-    assert torch.allclose(objective.encode("text", dict(batch)).vectors["h"], feature, atol=1e-6)
-    assert torch.allclose(objective.logits(batch), feature @ out.weight.T + out.bias, atol=1e-6)
+    assert torch.allclose(
+        objective.encode("text", dict(batch)).vectors["h"], feature, atol=1e-6
+    )
+    assert torch.allclose(
+        objective.logits(batch), feature @ out.weight.T + out.bias, atol=1e-6
+    )
 
 
 def test_dropout_of_the_head_acts_while_training(encoder, batch):
@@ -185,21 +201,28 @@ def test_a_score_is_learned_by_mean_squared_error(encoder, batch):
     parts = objective(with_labels(batch, score))
     predicted = objective.logits(batch).squeeze(1)
     assert set(parts) == {"loss", "mse"}
-    assert parts["loss"].item() == pytest.approx(((predicted - score) ** 2).mean().item(), rel=1e-5)
+    assert parts["loss"].item() == pytest.approx(
+        ((predicted - score) ** 2).mean().item(), rel=1e-5
+    )
 
 
 def test_classes_are_counted_in_the_rows(encoder):
     assert SCL(encoder, classes=ck.data.load("toyshop/mnli")["train"]).config.classes == 3
     assert FineTune(encoder, classes=labelled("stsb", "train", 20)).config.classes == 1
     assert count_classes([{"text": "a", "label": 4}, {"text": "b", "label": -1}]) == 5
-    assert count_classes([{"text": "a", "label": 0}]) == 2  # a draw that has one class by chance
+    assert (
+        count_classes([{"text": "a", "label": 0}]) == 2
+    )  # a draw that has one class by chance
     texts = ck.data.Texts(labelled("mnli", "train", 50), encoder.tokenizer)
     assert count_classes(texts) == 3
     assert FineTune(encoder, classes=np.int64(3)).config.classes == 3
     with pytest.warns(
-        UserWarning, match=r"written as 0\.0 to 1\.0, so they are scores and this is a regression"
+        UserWarning,
+        match=r"written as 0\.0 to 1\.0, so they are scores and this is a regression",
     ):
-        assert count_classes([{"text": "a", "label": 1.0}, {"text": "b", "label": 0.0}]) == 1
+        assert (
+            count_classes([{"text": "a", "label": 1.0}, {"text": "b", "label": 0.0}]) == 1
+        )
     for rows in ([{"text": "a"}], ["a label"]):
         with pytest.raises(ValueError, match="no classes to count"):
             count_classes(rows)
@@ -228,7 +251,9 @@ def topics(count):
 
 def separation(objective, rows):
     """Mean cosine of texts within a class, minus that between classes."""
-    vectors = objective.encoder.encode([row["text"] for row in rows], normalize=True)  # [N, D]
+    vectors = objective.encoder.encode(
+        [row["text"] for row in rows], normalize=True
+    )  # [N, D]
     label = torch.tensor([row["label"] for row in rows])
     cosine, same = vectors @ vectors.T, label[:, None] == label[None, :]
     other = ~torch.eye(len(rows), dtype=torch.bool)
@@ -241,14 +266,24 @@ def test_the_contrast_separates_classes_sooner_than_cross_entropy_alone():
     apart. (Not so for every task: with many steps on an easy one, cross-entropy separates as well.)"""
     rows = topics(1300)
     train, test = rows[:100], rows[1000:]
-    tokenizer = ck.data.train_tokenizer([row["text"] for row in rows[:1000]], vocab_size=600)
+    tokenizer = ck.data.train_tokenizer(
+        [row["text"] for row in rows[:1000]], vocab_size=600
+    )
     for seed in range(3):
         apart = {}
         for name, make in {"ce": FineTune, "scl": SCL}.items():
             objective = make(
                 make_encoder(tokenizer, seed=seed, dropout=0.1, pooling="mean"), classes=9
             )
-            ck.fit(objective, train, steps=100, batch_size=16, lr=2e-3, seed=seed, progress=False)
+            ck.fit(
+                objective,
+                train,
+                steps=100,
+                batch_size=16,
+                lr=2e-3,
+                seed=seed,
+                progress=False,
+            )
             apart[name] = separation(objective, test)
         assert apart["scl"] > 1.5 * apart["ce"] > 0, (seed, apart)
 
@@ -264,17 +299,26 @@ def test_a_stopped_run_goes_on_exactly(tokenizer, tmp_path):
                 if stop and run.steps == stop:
                     raise KeyboardInterrupt
 
-            options = dict(steps=6, batch_size=8, save_every=3, progress=False, chunk_size=3)
+            options = dict(
+                steps=6, batch_size=8, save_every=3, progress=False, chunk_size=3
+            )
             try:
                 return ck.fit(
-                    objective, rows, folder=folder, resume=True, callback=callback, **options
+                    objective,
+                    rows,
+                    folder=folder,
+                    resume=True,
+                    callback=callback,
+                    **options,
                 )
             except KeyboardInterrupt:
                 continue
 
     whole, stopped = run(None, tmp_path / "whole"), run(4, tmp_path / "stopped")
     assert [row["loss"] for row in whole.rows] == [row["loss"] for row in stopped.rows]
-    for a, b in zip(whole.objective.parameters(), stopped.objective.parameters(), strict=True):
+    for a, b in zip(
+        whole.objective.parameters(), stopped.objective.parameters(), strict=True
+    ):
         assert torch.equal(a, b)
 
 
@@ -282,7 +326,9 @@ def test_scores_are_not_rounded_in_half_precision(tokenizer):
     objective = FineTune(make_encoder(tokenizer), classes=1, dropout=0.0).eval()
     with torch.no_grad():
         objective.head.out.weight.zero_()
-    batch = ck.data.Texts([{"text": "a red ball", "label": 4.7}] * 8, tokenizer).batch(range(8))
+    batch = ck.data.Texts([{"text": "a red ball", "label": 4.7}] * 8, tokenizer).batch(
+        range(8)
+    )
     parts, _ = gradient(
         objective, [batch], autocast=partial(torch.autocast, "cpu", dtype=torch.bfloat16)
     )

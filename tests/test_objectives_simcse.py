@@ -32,17 +32,25 @@ def test_two_passes_of_one_text_differ_by_dropout_alone(encoder, batch):
     views = objective.views(batch)
     assert list(views) == ["first", "second"]
     assert torch.equal(views["first"]["input_ids"], views["second"]["input_ids"])
-    first, second = (objective.encode(name, view).vectors["h"] for name, view in views.items())
+    first, second = (
+        objective.encode(name, view).vectors["h"] for name, view in views.items()
+    )
     assert not torch.allclose(first, second, atol=1e-3)
     objective.eval()
-    first, second = (objective.encode(name, view).vectors["h"] for name, view in views.items())
+    first, second = (
+        objective.encode(name, view).vectors["h"] for name, view in views.items()
+    )
     assert torch.equal(first, second)
 
 
 def test_equation_4_in_loops(encoder, batch):
     objective = SimCSE(encoder, tau=0.2).double().train()
-    first, second = (objective.encode(*of).vectors["h"] for of in objective.views(batch).items())
-    loss = objective.contrast({"first": {"h": first}, "second": {"h": second}}, {})["contrast"]
+    first, second = (
+        objective.encode(*of).vectors["h"] for of in objective.views(batch).items()
+    )
+    loss = objective.contrast({"first": {"h": first}, "second": {"h": second}}, {})[
+        "contrast"
+    ]
     a, b = (torch.nn.functional.normalize(x, dim=1) for x in (first, second))
     total = 0.0
     for i in range(len(a)):
@@ -81,5 +89,10 @@ def test_masked_lm_is_a_third_pass_and_weighs_what_it_is_told(encoder, batch):
 
 def test_it_learns(tokenizer, texts):
     encoder = make_encoder(tokenizer, dropout=0.1, pooling="mean")
-    run = ck.fit(SimCSE(encoder, tau=0.1), texts, steps=40, batch_size=32, lr=2e-3, progress=False)
-    assert run.history["contrast"].tail(5).mean() < 0.7 * run.history["contrast"].head(5).mean()
+    run = ck.fit(
+        SimCSE(encoder, tau=0.1), texts, steps=40, batch_size=32, lr=2e-3, progress=False
+    )
+    assert (
+        run.history["contrast"].tail(5).mean()
+        < 0.7 * run.history["contrast"].head(5).mean()
+    )

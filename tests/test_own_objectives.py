@@ -13,7 +13,15 @@ from objectives import OBJECTIVES
 from test_step import EXACT, gradients, largest_difference, one_step
 
 import contrast_kit as ck
-from contrast_kit.objectives import COCOLM, ELECTRA, MLM, SCL, AllTokenMLM, FineTune, MemoryQueue
+from contrast_kit.objectives import (
+    COCOLM,
+    ELECTRA,
+    MLM,
+    SCL,
+    AllTokenMLM,
+    FineTune,
+    MemoryQueue,
+)
 from contrast_kit.objectives.base import Objective
 from contrast_kit.training.gradient import gradient
 
@@ -27,16 +35,28 @@ class OwnConfig:
     tau: float = 0.1
 
 
-CONTRASTIVE = ("cmlm info_nce", "cmlm simsiam", "coco_lm", "capt", "scl", "cssl", "simcse")
+CONTRASTIVE = (
+    "cmlm info_nce",
+    "cmlm simsiam",
+    "coco_lm",
+    "capt",
+    "scl",
+    "cssl",
+    "simcse",
+)
 
 
 @pytest.mark.parametrize("name", CONTRASTIVE)
-def test_a_projector_below_any_method_is_trained_whole_and_in_chunks(name, tokenizer, batch):
+def test_a_projector_below_any_method_is_trained_whole_and_in_chunks(
+    name, tokenizer, batch
+):
     """Every method makes its vectors in `vectors`, so one override reaches the contrast, however the batch is cut."""
     objective = OBJECTIVES[name](make_encoder(tokenizer, dropout=0.0)).double().eval()
     width = objective.encoder.width
     for weight in objective.encoder.model.base_model.encoder.parameters():
-        torch.nn.init.normal_(weight, std=0.5)  # new weights give nearly one vector to all texts
+        torch.nn.init.normal_(
+            weight, std=0.5
+        )  # new weights give nearly one vector to all texts
     objective.projector = torch.nn.Linear(width, width).double()
 
     class Projected(type(objective)):
@@ -77,12 +97,16 @@ class MoCo(Objective):
     def contrast(self, vectors, facts):
         pair = vectors["query"]["h"], vectors["key"]["h"].detach()
         return {
-            "contrast": ck.losses.info_nce(*pair, self.config.tau, negatives=self.queue.vectors)
+            "contrast": ck.losses.info_nce(
+                *pair, self.config.tau, negatives=self.queue.vectors
+            )
         }
 
     def set_progress(self, step, total):
         with torch.no_grad():
-            for mean, weight in zip(self.keys.parameters(), self.encoder.parameters(), strict=True):
+            for mean, weight in zip(
+                self.keys.parameters(), self.encoder.parameters(), strict=True
+            ):
                 mean.lerp_(weight, 1 - self.config.momentum)
 
     def after_step(self, vectors, facts):
@@ -90,13 +114,16 @@ class MoCo(Objective):
         self.queue.push(vectors["key"]["h"], facts["text_id"])
 
 
-def test_a_momentum_encoder_follows_once_a_step_and_the_queue_once_a_batch(tokenizer, texts):
+def test_a_momentum_encoder_follows_once_a_step_and_the_queue_once_a_batch(
+    tokenizer, texts
+):
     objective = MoCo(make_encoder(tokenizer, dropout=0.0))
     before = [weight.clone() for weight in objective.keys.parameters()]
     run = ck.fit(objective, texts, steps=4, batch_size=2, accumulate=3, lr=1e-3, **QUIET)
     assert run.steps == 4 and objective.seen == [False] * 12 and len(objective.queue) == 8
     assert any(
-        not torch.equal(*pair) for pair in zip(before, objective.keys.parameters(), strict=True)
+        not torch.equal(*pair)
+        for pair in zip(before, objective.keys.parameters(), strict=True)
     )
     assert all(
         weight.grad_fn is None and not weight.requires_grad
@@ -107,7 +134,9 @@ def test_a_momentum_encoder_follows_once_a_step_and_the_queue_once_a_batch(token
 
 def test_in_chunks_a_momentum_encoder_gives_the_same_gradient(tokenizer, batch):
     objective = MoCo(make_encoder(tokenizer, dropout=0.0)).double().eval()
-    (_, whole), (_, pieces) = (one_step(objective, [batch], chunk_size=size) for size in (None, 3))
+    (_, whole), (_, pieces) = (
+        one_step(objective, [batch], chunk_size=size) for size in (None, 3)
+    )
     assert largest_difference(pieces, whole) < EXACT
     assert not any(name.startswith("keys.") for name in whole)
 
@@ -130,7 +159,9 @@ class Learned(ck.objectives.CMLM):
 
 
 def test_weights_of_the_parts_may_be_learned(tokenizer, batch):
-    objective = Learned(make_encoder(tokenizer, dropout=0.0), contrast="info_nce").double().eval()
+    objective = (
+        Learned(make_encoder(tokenizer, dropout=0.0), contrast="info_nce").double().eval()
+    )
     loss = objective(batch, torch.Generator().manual_seed(7))["loss"]
     loss.backward()
     defined = gradients(objective)
@@ -180,7 +211,9 @@ def test_a_contrast_without_vectors_counts_on_the_first_process_alone(
     objective = Held(make_encoder(tokenizer, dropout=0.0)).double().eval()
     for rank in (0, 1):
         monkeypatch.setattr(
-            module, "distributed", SimpleNamespace(**plain | {"rank": lambda rank=rank: rank})
+            module,
+            "distributed",
+            SimpleNamespace(**plain | {"rank": lambda rank=rank: rank}),
         )
         found.append(one_step(objective, [batch])[1]["s"].item())
     assert found[0] - found[1] == pytest.approx(1)
@@ -194,7 +227,9 @@ def test_a_view_outside_the_contrast_is_not_among_its_vectors(tokenizer, batch):
         def contrasted(self, name):
             return name != "apart"
 
-    objective = Pair(make_encoder(tokenizer, dropout=0.0), contrast="info_nce").double().eval()
+    objective = (
+        Pair(make_encoder(tokenizer, dropout=0.0), contrast="info_nce").double().eval()
+    )
     whole = objective(batch, torch.Generator().manual_seed(7))
     parts, _ = one_step(objective, [batch], chunk_size=3)
     assert parts["contrast"] == pytest.approx(whole["contrast"].item())
@@ -208,7 +243,8 @@ def test_predictions_read_the_same_states_as_the_loss(method, tokenizer, batch):
 
     given = batch | {"answerable": torch.ones_like(batch["input_ids"], dtype=torch.bool)}
     plain, own = (
-        kind(make_encoder(tokenizer, dropout=0.0), dropout=0.0).eval() for kind in (method, Earlier)
+        kind(make_encoder(tokenizer, dropout=0.0), dropout=0.0).eval()
+        for kind in (method, Earlier)
     )
     assert not torch.allclose(plain.logits(given), own.logits(given))
     assert own.logits(given).std(0).max() < 1e-6  # of nothing
@@ -229,7 +265,9 @@ def test_in_chunks_no_two_dropouts_draw_the_same_numbers(tokenizer, batch, monke
     assert len(states) > 8 and len(set(states)) == len(states)
 
 
-def test_a_total_of_ones_own_is_refused_where_the_parts_are_summed_piece_by_piece(tokenizer, batch):
+def test_a_total_of_ones_own_is_refused_where_the_parts_are_summed_piece_by_piece(
+    tokenizer, batch
+):
     class Kendall(MLM):
         def total(self, parts):
             return sum(parts.values()) + 1
@@ -288,7 +326,9 @@ def test_a_plan_reads_facts_labels_and_buffers_as_the_run_does(tokenizer, texts)
             return super().batch(rows) | {"source": torch.ones(len(rows))}
 
     objective = Counting(make_encoder(tokenizer, dropout=0.1))
-    plan = ck.plan(objective, Sourced(texts, tokenizer), steps=1, batch_size=4, accumulate=3)
+    plan = ck.plan(
+        objective, Sourced(texts, tokenizer), steps=1, batch_size=4, accumulate=3
+    )
     assert plan.negatives == 4
     assert objective.bank.shape == (0, 4) and not hasattr(objective, "late")
 
@@ -315,7 +355,9 @@ def test_without_biases_the_word_scores_have_none_with_a_projection_either(token
 
 
 def test_a_masked_lm_may_rest_below_a_method_and_so_may_its_word_bias(tokenizer, batch):
-    encoder = make_encoder(tokenizer).requires_grad_(False)  # its bias is zero, as a new one is
+    encoder = make_encoder(tokenizer).requires_grad_(
+        False
+    )  # its bias is zero, as a new one is
     assert ck.objectives.CMLM(encoder)(batch)["mlm"].isfinite()
     encoder = make_encoder(tokenizer)
     torch.nn.init.ones_(encoder.model.lm_head.bias).requires_grad_(False)

@@ -26,7 +26,9 @@ def tracked() -> set[str]:
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    return {name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
+    return {
+        name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +41,12 @@ def built(tmp_path_factory):
         shutil.copyfile(ROOT / name, source / name)
     (source / "notebooks" / ".ipynb_checkpoints").mkdir()
     (source / "notebooks" / ".ipynb_checkpoints" / "old.ipynb").write_text("{}")
-    build = "from setuptools import build_meta as b; b.build_sdist('..'); b.build_wheel('..')"
-    done = subprocess.run([sys.executable, "-c", build], cwd=source, capture_output=True, text=True)
+    build = (
+        "from setuptools import build_meta as b; b.build_sdist('..'); b.build_wheel('..')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", build], cwd=source, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return next(folder.glob("*.whl")), next(folder.glob("*.tar.gz")), files
 
@@ -49,10 +55,14 @@ def test_a_source_distribution_is_the_whole_project(built):
     _, sdist, files = built
     with tarfile.open(sdist) as archive:
         names = {
-            member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()
+            member.name.partition("/")[2]
+            for member in archive.getmembers()
+            if member.isfile()
         }
     assert not files - names, "MANIFEST.in leaves these out"
-    made = {name for name in names - files if not name.startswith("contrast_kit.egg-info/")}
+    made = {
+        name for name in names - files if not name.startswith("contrast_kit.egg-info/")
+    }
     assert made <= {"PKG-INFO", "setup.cfg"}, "MANIFEST.in takes what is not tracked"
 
 
@@ -60,9 +70,15 @@ def test_a_wheel_holds_what_the_course_reads(built):
     wheel, _, files = built
     names = set(zipfile.ZipFile(wheel).namelist())
     for what, place in PLACES.items():
-        ours = {name.removeprefix(f"{place}/") for name in files if name.startswith(f"{place}/")}
+        ours = {
+            name.removeprefix(f"{place}/")
+            for name in files
+            if name.startswith(f"{place}/")
+        }
         prefix = f"contrast_kit/shipped/{what}/"
-        assert ours == {name.removeprefix(prefix) for name in names if name.startswith(prefix)}
+        assert ours == {
+            name.removeprefix(prefix) for name in names if name.startswith(prefix)
+        }
     beside = {name for name in files if name.startswith("contrast_kit/")}
     assert beside <= names, "package-data leaves these out"
     assert {name.split("/")[0] for name in names} == {
@@ -86,10 +102,14 @@ def test_the_installed_package_finds_its_files(built, tmp_path):
         "import contrast_kit as ck; print(ck.__file__); print(len(ck.data.recorded('scoreboard')));"
         "print(ck.Encoder.from_pretrained('kit/books-mlm').width)"
     )
-    env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"HF_HUB_OFFLINE": "1"}
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {
+        "HF_HUB_OFFLINE": "1"
+    }
     python, away = tmp_path / "env/bin/python", tmp_path / "away"
     away.mkdir()
-    done = subprocess.run([python, "-c", code], cwd=away, env=env, capture_output=True, text=True)
+    done = subprocess.run(
+        [python, "-c", code], cwd=away, env=env, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     file, rows, width = done.stdout.split()
     assert Path(file).is_relative_to(packages) and int(rows) > 10 and int(width) == 256
@@ -154,7 +174,9 @@ def test_lab_starts_jupyterlab_on_the_copy_without_news(original, tmp_path, monk
     assert command[1:3] == ["-m", "jupyterlab"] and command[-1] == "--no-browser"
     assert "--LabApp.default_url=/lab/tree/course/00_a.ipynb" in command
     folder = env["JUPYTER_CONFIG_PATH"].split(os.pathsep)[-1]
-    told = json.loads(Path(folder, "labconfig", "default_setting_overrides.json").read_text())
+    told = json.loads(
+        Path(folder, "labconfig", "default_setting_overrides.json").read_text()
+    )
     assert told["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
     assert told["@jupyterlab/docmanager-extension:plugin"]["defaultViewers"] == {
         "markdown": "Markdown Preview"
@@ -163,7 +185,9 @@ def test_lab_starts_jupyterlab_on_the_copy_without_news(original, tmp_path, monk
 
 def test_a_folder_that_cannot_be_is_told(tmp_path, capsys):
     (tmp_path / "file").write_text("")
-    assert main(["lab", "--only-copy", "--folder", str(tmp_path / "file" / "course")]) == 1
+    assert (
+        main(["lab", "--only-copy", "--folder", str(tmp_path / "file" / "course")]) == 1
+    )
     assert "name another --folder" in capsys.readouterr().err
 
 

@@ -11,14 +11,18 @@ from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.fast import packed
 from contrast_kit.fast.packed import Layout
 
-SMALL = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
+SMALL = dict(
+    hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64
+)
 
 
 SYMMETRIC = RelativePositions(64, 128, "symmetric")
 ENCODERS = {
     "roberta": lambda t: make_encoder(t, num_hidden_layers=2),
     "mpnet": lambda t: make_encoder(t, num_hidden_layers=2, relative_positions=True),
-    "symmetric": lambda t: make_encoder(t, num_hidden_layers=2, relative_positions=SYMMETRIC),
+    "symmetric": lambda t: make_encoder(
+        t, num_hidden_layers=2, relative_positions=SYMMETRIC
+    ),
 }
 
 
@@ -33,10 +37,17 @@ def states_and_gradient(encoder, view):
 
 
 @pytest.mark.parametrize("name", ENCODERS)
-@pytest.mark.parametrize(("dtype", "limit"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
-def test_states_and_gradients_are_those_of_the_padded_batch(name, dtype, limit, tokenizer, batch):
+@pytest.mark.parametrize(
+    ("dtype", "limit"), [(torch.float64, 1e-12), (torch.float32, 1e-5)]
+)
+def test_states_and_gradients_are_those_of_the_padded_batch(
+    name, dtype, limit, tokenizer, batch
+):
     torch.manual_seed(0)
-    encoder, places = ENCODERS[name](tokenizer).to(dtype), torch.arange(batch["input_ids"].shape[1])
+    encoder, places = (
+        ENCODERS[name](tokenizer).to(dtype),
+        torch.arange(batch["input_ids"].shape[1]),
+    )
     batch["token_type_ids"] = (
         (places > 3).long().expand_as(batch["input_ids"])
     )  # pairs, to those that read types
@@ -83,7 +94,9 @@ def test_every_way_of_attending_agrees(bias, alike, monkeypatch):
         start += length
     monkeypatch.setattr("contrast_kit.fast.packed.LONG", 0)
     one_length_each = Layout.of(mask)
-    assert torch.allclose(packed.attend(q, k, v, one_length_each, bias=table), ours, atol=1e-12)
+    assert torch.allclose(
+        packed.attend(q, k, v, one_length_each, bias=table), ours, atol=1e-12
+    )
 
 
 def test_a_folder_does_not_know_of_packing(encoder, tmp_path, batch):
@@ -91,6 +104,8 @@ def test_a_folder_does_not_know_of_packing(encoder, tmp_path, batch):
     encoder.save_pretrained(tmp_path)
     again = AutoModelForMaskedLM.from_pretrained(tmp_path)
     assert packed.NAME not in (tmp_path / "config.json").read_text()
-    states = again.base_model(batch["input_ids"], batch["attention_mask"]).last_hidden_state
+    states = again.base_model(
+        batch["input_ids"], batch["attention_mask"]
+    ).last_hidden_state
     real = batch["attention_mask"].bool()
     assert torch.allclose(states[real], encoder(batch)[real], atol=1e-6)

@@ -40,9 +40,7 @@ def javascript(code: str, given: object) -> object:
     """What a function of JavaScript, `given => …`, returns."""
     if NODE is None:
         pytest.skip("Node.js is not installed.")
-    program = (
-        f"console.log(JSON.stringify(({code})(JSON.parse(require('fs').readFileSync(0, 'utf8')))))"
-    )
+    program = f"console.log(JSON.stringify(({code})(JSON.parse(require('fs').readFileSync(0, 'utf8')))))"
     ran = subprocess.run(
         [NODE, "-e", program], input=json.dumps(given), capture_output=True, text=True
     )
@@ -115,7 +113,11 @@ def test_letting_go_ends_where_python_ends():
     panel = ck.explore.loss_playground()
     (found,) = in_a_page(panel, [{}])
     panel.let_go()
-    same(found["moved"]["let go"], {"path": panel.view.path, "angles": panel.view.angles}, 1e-8)
+    same(
+        found["moved"]["let go"],
+        {"path": panel.view.path, "angles": panel.view.angles},
+        1e-8,
+    )
     assert found["moved"]["start again"]["angles"] == panel.again().state["angles"]
 
 
@@ -219,10 +221,18 @@ def trained(texts, tokenizer):
     """A short run that is over, of two objectives side by side."""
     from conftest import make_encoder
 
-    objectives = {name: ck.objectives.MLM(make_encoder(tokenizer)) for name in ("one", "other")}
+    objectives = {
+        name: ck.objectives.MLM(make_encoder(tokenizer)) for name in ("one", "other")
+    }
     pairs = list(zip(texts[:10], texts[10:20], strict=True))
     panel = ck.explore.live_training(
-        objectives, texts, pairs=pairs, texts=texts[:20], every=0.0, steps=12, batch_size=8
+        objectives,
+        texts,
+        pairs=pairs,
+        texts=texts[:20],
+        every=0.0,
+        steps=12,
+        batch_size=8,
     )
     with pytest.raises(ValueError, match="no film of a run yet"):
         _page.exported(panel)
@@ -235,7 +245,9 @@ def trained(texts, tokenizer):
 MOVES = {
     "loss_playground": lambda page: page.get_by_role("button", name="let go").click(),
     "mask_explorer": lambda page: page.get_by_role("button", name="draw again").click(),
-    "temperature_and_queue": lambda page: page.get_by_role("slider").first.press("ArrowRight"),
+    "temperature_and_queue": lambda page: page.get_by_role("slider").first.press(
+        "ArrowRight"
+    ),
 }
 
 
@@ -270,7 +282,11 @@ def test_a_page_lives_without_python_and_without_a_network(
     ground, ink = (page.evaluate(f"getComputedStyle(document.querySelector('{where}')).{what}")
                    for where, what in (("body", "backgroundColor"), (".ck-panel", "color")))  # fmt: skip
     bright = [sum(map(int, colour[4:-1].split(","))) for colour in (ground, ink)]
-    assert (bright[0] > bright[1] + 300) if scheme == "light" else (bright[1] > bright[0] + 300), (
+    assert (
+        (bright[0] > bright[1] + 300)
+        if scheme == "light"
+        else (bright[1] > bright[0] + 300)
+    ), (
         ground,
         ink,
     )
@@ -299,11 +315,17 @@ def test_a_map_and_a_film_live_in_a_page(chromium, texts, trained, tmp_path):
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(error.stack))
     spaces = {name: torch.randn(200, 16) for name in ("before", "after")}
-    page.goto(ck.explore.embedding_map(spaces, texts, k=3).to_html(tmp_path / "map.html").as_uri())
+    page.goto(
+        ck.explore.embedding_map(spaces, texts, k=3)
+        .to_html(tmp_path / "map.html")
+        .as_uri()
+    )
     page.locator("input[type=search]").fill(texts[3])
     page.locator("input[type=search]").press("Enter")
     jupyter_page.eventually(
-        page, lambda: page.locator(".ck-map-lists li").count() == 6, "neighbours in both spaces"
+        page,
+        lambda: page.locator(".ck-map-lists li").count() == 6,
+        "neighbours in both spaces",
     )
     page.goto(trained.to_html(tmp_path / "film.html").as_uri())
     assert "step 12 of 12" in page.locator(".ck-live-status").inner_text()
@@ -312,7 +334,9 @@ def test_a_map_and_a_film_live_in_a_page(chromium, texts, trained, tmp_path):
     assert len(seen) >= 3 and "stopped" in end, (seen, end)
     page.get_by_role("button", name="reset encoder").click()
     jupyter_page.eventually(
-        page, lambda: "press start" in page.locator(".ck-live-status").inner_text(), "its beginning"
+        page,
+        lambda: "press start" in page.locator(".ck-live-status").inner_text(),
+        "its beginning",
     )
     assert not complaints, complaints
     context.close()

@@ -98,9 +98,14 @@ def read(table: str, column: int) -> dict:
     return {cells[0].strip(): number(cells[1 + column]) for cells in lines}
 
 
-@pytest.mark.parametrize(("column", "name"), list(enumerate(("base", "base++", "large++"))))
+@pytest.mark.parametrize(
+    ("column", "name"), list(enumerate(("base", "base++", "large++")))
+)
 def test_coco_lms_table_6(column, name):
-    printed, plan = read(COCO_LM_6, column), ck.Training(**papers.training("COCO-LM", name))
+    printed, plan = (
+        read(COCO_LM_6, column),
+        ck.Training(**papers.training("COCO-LM", name)),
+    )
     model = papers.coco_lm_model(name)
     assert printed == {
         "Max Steps": plan.steps,
@@ -120,14 +125,22 @@ def test_coco_lms_table_6(column, name):
 
 def fine_tuning_agrees(training: dict, printed: dict) -> None:
     names = ("decay", "max_length", "eps", "betas", "clip", "weight_decay")
-    lines = "Learning Rate Decay|Sequence Length|Adam ε|Adam (β1, β2)|Clip Norm|Weight Decay"
-    assert [training[name] for name in names] == [printed[line] for line in lines.split("|")]
+    lines = (
+        "Learning Rate Decay|Sequence Length|Adam ε|Adam (β1, β2)|Clip Norm|Weight Decay"
+    )
+    assert [training[name] for name in names] == [
+        printed[line] for line in lines.split("|")
+    ]
     for objective in (ck.objectives.FineTune, ck.tasks.Span):
         assert objective.Config().dropout == printed["Dropout"]
 
 
 def as_grid(printed: dict, model: str) -> dict:
-    lines = {"epochs": "Max Epochs", "batch_size": "Batch Size", "warmup": "Warm-Up Proportion"}
+    lines = {
+        "epochs": "Max Epochs",
+        "batch_size": "Batch Size",
+        "warmup": "Warm-Up Proportion",
+    }
     values = {name: printed[line] for name, line in lines.items()}
     values["lr"] = printed[f"Peak Learning Rate, {model}"]
     return {name: x if isinstance(x, tuple) else (x,) for name, x in values.items()}
@@ -146,7 +159,10 @@ def test_coco_lms_tables_7_and_8(model):
     printed = read(COCO_LM_8, 0)
     fine_tuning_agrees(protocols.SQUAD.training(None), printed)
     assert plan.grid_for("squad") == as_grid(printed, model)
-    for task in ("cola", "mnli"):  # the protocol's own point lies on the grid that it stands for
+    for task in (
+        "cola",
+        "mnli",
+    ):  # the protocol's own point lies on the grid that it stands for
         own, grid = plan.training(None), plan.grid_for(task)
         assert (
             own["lr"] in grid["lr"]
@@ -161,7 +177,9 @@ def test_capts_table_4(column, name):
 
     printed, plan = read(CAPT_4, column), ck.Training(**papers.training("CAPT", name))
     shape, capt = SHAPES[name], CAPT.paper(name)
-    assert plan.batch_size == round(printed.pop("Batch Size") * 1.024)  # "2k" as RoBERTa means it
+    assert plan.batch_size == round(
+        printed.pop("Batch Size") * 1.024
+    )  # "2k" as RoBERTa means it
     assert printed == {
         "Number of Layers": shape["num_hidden_layers"],
         "Attention heads": shape["num_attention_heads"],
@@ -206,7 +224,9 @@ def test_steps_on_the_command_line_replace_a_recipes_epochs():
     assert ck.Training.of(asked).steps == 7 and asked["epochs"] is None
     assert ck.Training.of(train.parse(["cmlm", "--scale", "base"]).training).epochs == 3
     assert (
-        ck.Training.of(train.parse(["coco-lm", "--scale", "base", "--epochs", "2"]).training).steps
+        ck.Training.of(
+            train.parse(["coco-lm", "--scale", "base", "--epochs", "2"]).training
+        ).steps
         is None
     )
 
@@ -254,7 +274,9 @@ def test_the_transcribed_numbers_stand_in_the_papers(paper):
 def test_every_row_of_the_tables_stands_in_the_paper(paper):
     """As the file has it, but for MNLI's two columns, which COCO-LM prints as one."""
     text = text_of(paper)
-    text = re.sub(r" ?\((\d+\.\d+)\)", r"±\1", re.sub("[—–]", "-", text.replace("’", "'")))
+    text = re.sub(
+        r" ?\((\d+\.\d+)\)", r"±\1", re.sub("[—–]", "-", text.replace("’", "'"))
+    )
     for number in papers.available()[paper].keys() - (
         {1} if paper == "scl" else set()
     ):  # sizes, in other units there
@@ -269,7 +291,8 @@ def test_every_row_of_the_tables_stands_in_the_paper(paper):
                 row = {"MNLI": f"{row.pop('MNLI-m')}/{row.pop('MNLI-mm')}", **row}
             between = rf"(?:.{{0,25}} )?{f'(?:{keys[0]} )?' if keys[0].isdigit() else ''}"
             found = re.search(
-                rf"{re.escape(keys[-1])} {between}{re.escape(' '.join(row.values()))}", text
+                rf"{re.escape(keys[-1])} {between}{re.escape(' '.join(row.values()))}",
+                text,
             )
             assert found, (number, row)
             ends.append(found.end())

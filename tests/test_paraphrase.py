@@ -34,9 +34,9 @@ def test_meaning_is_lost_as_the_temperature_rises(reviews):
     kept = {}
     for T in (0.0, 0.3, 0.5, 0.7, 0.9):
         again = Toyshop()(reviews, temperature=T)
-        kept[T] = sum(same_meaning(a, b) for a, b in zip(reviews, again, strict=True)) / len(
-            reviews
-        )
+        kept[T] = sum(
+            same_meaning(a, b) for a, b in zip(reviews, again, strict=True)
+        ) / len(reviews)
     assert kept[0.0] == 1 and kept[0.3] > 0.8 and kept[0.9] < 0.25
     assert list(kept.values()) == sorted(kept.values(), reverse=True)
 
@@ -45,16 +45,24 @@ def test_meaning_is_lost_as_the_temperature_rises(reviews):
     ("text", "again"),
     [
         ("This kite is a joy.", {"a treat", "a delight", "a gem"}),
-        ("The kite is very flimsy.", {"really fragile", "truly rickety", "extremely brittle"}),
+        (
+            "The kite is very flimsy.",
+            {"really fragile", "truly rickety", "extremely brittle"},
+        ),
         ("There is a big kite.", {"a large kite"}),
-        ("Clara bought a huge kite.", {"purchased an enormous kite", "paid for a gigantic kite"}),
+        (
+            "Clara bought a huge kite.",
+            {"purchased an enormous kite", "paid for a gigantic kite"},
+        ),
         ("The kite is far from dull.", {"by no means boring", "not at all tedious"}),
     ],
 )
 def test_phrases_are_exchanged_for_their_equals(text, again):
     said = [Toyshop()([text], seed=seed)[0] for seed in range(150)]
     assert all(any(phrase in one for one in said) for phrase in again)
-    assert all(same_meaning(text, one) and one[0].isupper() and one.endswith(".") for one in said)
+    assert all(
+        same_meaning(text, one) and one[0].isupper() and one.endswith(".") for one in said
+    )
     alien = ["iPhone cases are fine", "so i said, and I meant it"]  # nothing to exchange
     assert Toyshop()(alien, temperature=0.5) == alien
 
@@ -69,7 +77,10 @@ def test_the_answer_is_a_function_of_text_temperature_and_seed(reviews):
 
 
 def test_one_to_three(reviews):
-    rows = [{"sentence": text, "label": i % 2, "idx": i} for i, text in enumerate(reviews[:20])]
+    rows = [
+        {"sentence": text, "label": i % 2, "idx": i}
+        for i, text in enumerate(reviews[:20])
+    ]
     found = augmented(rows, Toyshop(), temperature=0.3)
     assert found[:20] == rows and len(found) == 80
     assert [row["label"] for row in found] == [row["label"] for row in rows] * 4
@@ -83,7 +94,9 @@ def test_temperature_and_seed_reach_the_paraphraser_and_no_two_seeds_share_a_dra
     assert say.asked == [(0.3, 0), (0.3, 1), (0.3, 2), (0.3, 3)]
     say = Asked()
     rows = [{"sentence1": "a", "sentence2": "b", "label": 1}]
-    found = [augmented(rows, say, copies=2, temperature=0.9, seed=seed) for seed in (0, 1)]
+    found = [
+        augmented(rows, say, copies=2, temperature=0.9, seed=seed) for seed in (0, 1)
+    ]
     assert say.asked == [(0.9, seed) for seed in (0, 0, 1, 1, 2, 2, 3, 3)]
     assert found[1][1] == {"sentence1": "a 2", "sentence2": "b 2", "label": 1}
 
@@ -93,21 +106,42 @@ def test_temperature_and_seed_reach_the_paraphraser_and_no_two_seeds_share_a_dra
 
 def test_what_is_written_is_read(tmp_path, reviews):
     again = Toyshop()(reviews)
-    say = FromFile(write_pairs(tmp_path / "new" / "pairs.tsv", reviews, again), temperature=0.0)
-    assert say(reviews) == say(reviews, temperature=0.0, seed=5) == again and say.texts == reviews
-    with pytest.raises(ValueError, match=r"made at temperature 0.0 and are not available at 0.7"):
+    say = FromFile(
+        write_pairs(tmp_path / "new" / "pairs.tsv", reviews, again), temperature=0.0
+    )
+    assert (
+        say(reviews) == say(reviews, temperature=0.0, seed=5) == again
+        and say.texts == reviews
+    )
+    with pytest.raises(
+        ValueError, match=r"made at temperature 0.0 and are not available at 0.7"
+    ):
         say(reviews, temperature=0.7)
     with pytest.raises(KeyError, match="no such text"):
         say([reviews[0], "no such text"])
     with open(say.path, "a") as file:
         file.write("no such text\tno text of that kind\n")  # as it says
-    assert FromFile(say.path)([reviews[0], "no such text"]) == [again[0], "no text of that kind"]
+    assert FromFile(say.path)([reviews[0], "no such text"]) == [
+        again[0],
+        "no text of that kind",
+    ]
 
 
 # Marian
 
 ENGLISH = ["the", "a", "red", "blue", "big", "small", "kite", "drum", "flies", "stands"]
-GERMAN = ["der", "ein", "rot", "blau", "gross", "klein", "drachen", "trommel", "fliegt", "steht"]
+GERMAN = [
+    "der",
+    "ein",
+    "rot",
+    "blau",
+    "gross",
+    "klein",
+    "drachen",
+    "trommel",
+    "fliegt",
+    "steht",
+]
 
 
 def tiny_marian(folder, source, target, seed):
@@ -143,7 +177,9 @@ def tiny_marian(folder, source, target, seed):
         inputs = torch.cat([3 + picks, ends], 1)  # [B, T + 1]
         labels = torch.cat([3 + len(source) + picks, ends], 1)
         optimizer.zero_grad()
-        loss = model(input_ids=inputs, attention_mask=torch.ones_like(inputs), labels=labels).loss
+        loss = model(
+            input_ids=inputs, attention_mask=torch.ones_like(inputs), labels=labels
+        ).loss
         loss.backward()
         optimizer.step()
         known = known + 1 if loss < 0.005 else 0
@@ -179,7 +215,10 @@ def test_a_marian_translates_there_and_back(back_translation):
     there = back_translation._translate(TEXTS, *model, 0)
     assert there[0] == "der rot drachen fliegt"
     again = back_translation(TEXTS, temperature=0)
-    assert again[0] == TEXTS[0] and sum(a == b for a, b in zip(again, TEXTS, strict=True)) >= 4
+    assert (
+        again[0] == TEXTS[0]
+        and sum(a == b for a, b in zip(again, TEXTS, strict=True)) >= 4
+    )
 
 
 @pytest.mark.full
@@ -187,13 +226,17 @@ def test_a_marian_s_temperature_is_noise_and_its_seed_decides(back_translation):
     right = {}
     for T in (0.2, 5.0):
         again = [
-            text for seed in range(4) for text in back_translation(TEXTS, temperature=T, seed=seed)
+            text
+            for seed in range(4)
+            for text in back_translation(TEXTS, temperature=T, seed=seed)
         ]
         right[T] = sum(a == b for a, b in zip(again, TEXTS * 4, strict=True))
     assert right[0.2] > 12 > 3 > right[5.0]
     before = torch.get_rng_state()
     first = back_translation(TEXTS, temperature=3.0, seed=2)
-    assert torch.equal(before, torch.get_rng_state())  # the caller's random stream is left alone
+    assert torch.equal(
+        before, torch.get_rng_state()
+    )  # the caller's random stream is left alone
     assert first == back_translation(TEXTS, temperature=3.0, seed=2)
     assert first != back_translation(TEXTS, temperature=3.0, seed=3)
 
@@ -203,12 +246,16 @@ def test_two_wordings_that_are_one_are_not_passed_over_in_silence(tmp_path):
     path.write_text("it rains\train falls\n")
     with pytest.warns(UserWarning, match="differ by dropout only.*keep_original=True"):
         reworded(["it rains"], FromFile(path))
-    assert reworded(["it rains"], FromFile(path), keep_original=True)[0]["text/1"] == "rain falls"
+    assert (
+        reworded(["it rains"], FromFile(path), keep_original=True)[0]["text/1"]
+        == "rain falls"
+    )
 
 
 def corpus(n=2_500):
     return [
-        row["text"] for row, _ in zip(ck.data.load("toyshop/text")["train"], range(n), strict=False)
+        row["text"]
+        for row, _ in zip(ck.data.load("toyshop/text")["train"], range(n), strict=False)
     ]
 
 
@@ -228,7 +275,9 @@ def test_mistakes_are_as_frequent_as_the_temperature_says_in_any_text(temperatur
         whole += sum(meant[group] for group in known)
         wrong += sum((meant - said)[group] for group in known)
     chance = math.exp(-1 / temperature)
-    assert wrong / whole == pytest.approx(chance, abs=4 * (chance * (1 - chance) / whole) ** 0.5)
+    assert wrong / whole == pytest.approx(
+        chance, abs=4 * (chance * (1 - chance) / whole) ** 0.5
+    )
 
 
 STAND_IN = r"""#!/bin/sh
@@ -250,7 +299,11 @@ def test_the_example_paraphrases_by_way_of_two_languages(tmp_path, monkeypatch, 
     names = runpy.run_path(str(script), run_name="__main__")
     assert len(capsys.readouterr().out.splitlines()) == 6
     say, texts = names["Apertium"](), ["The film is slow.", "A kite\n\nflies.", "nothing"]
-    assert say(texts) == say(texts, seed=2) == ["The movie is slow.", "A kite flies.", "nothing"]
+    assert (
+        say(texts)
+        == say(texts, seed=2)
+        == ["The movie is slow.", "A kite flies.", "nothing"]
+    )
     assert say(texts, seed=1) == [
         "The picture is slow.",
         "A kite flies.",

@@ -22,12 +22,16 @@ def kept_by_a_step(objective, batch, chunk_size):
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_memory_is_that_of_a_chunk_and_the_value_that_of_the_whole(name, tokenizer, wordings):
+def test_memory_is_that_of_a_chunk_and_the_value_that_of_the_whole(
+    name, tokenizer, wordings
+):
     """96 texts in chunks of 4: what is kept for the backward pass is nearer to 4 texts' than to 96 texts'."""
     batch = wordings.batch([i % 60 for i in range(96)])
     batch |= {"label": torch.arange(96) % 4, "text_id": torch.arange(96)}
     objective = OBJECTIVES[name](make_encoder(tokenizer)).double().train()
-    small, _ = kept_by_a_step(objective, {key: value[:4] for key, value in batch.items()}, None)
+    small, _ = kept_by_a_step(
+        objective, {key: value[:4] for key, value in batch.items()}, None
+    )
     whole, expected = kept_by_a_step(objective, batch, None)
     cut, parts = kept_by_a_step(objective, batch, 4)
     for key, value in parts.items():
@@ -71,7 +75,9 @@ def test_a_plan_changes_nothing(tokenizer, texts):
     random = torch.get_rng_state()
     ck.plan(objective, texts, batch_size=8, steps=3)
     assert torch.equal(random, torch.get_rng_state()) and len(objective.queue) == 0
-    assert all(torch.equal(value, before[name]) for name, value in objective.state_dict().items())
+    assert all(
+        torch.equal(value, before[name]) for name, value in objective.state_dict().items()
+    )
     assert all(weight.grad is None for weight in objective.parameters())
 
 
@@ -81,9 +87,15 @@ def test_a_smaller_chunk_keeps_less_and_accumulation_takes_longer(encoder, texts
         return ck.plan(objective, texts, batch_size=64, steps=2, **settings)
 
     whole, chunked = plan(), plan(chunk_size=4)
-    assert chunked.step_bytes < whole.step_bytes / 4 and chunked.negatives == whole.negatives == 63
+    assert (
+        chunked.step_bytes < whole.step_bytes / 4
+        and chunked.negatives == whole.negatives == 63
+    )
     longer = plan(accumulate=2)
-    assert longer.negatives == 63 and "accumulate=2 adds none, batch_size=128 would" in str(longer)
+    assert (
+        longer.negatives == 63
+        and "accumulate=2 adds none, batch_size=128 would" in str(longer)
+    )
 
 
 def test_a_plan_says_what_accumulating_changes(encoder, texts):

@@ -14,7 +14,9 @@ from contrast_kit.plots.histograms import density
 
 RNG = np.random.default_rng(0)
 STEPS = np.arange(100)
-TABLE = pd.DataFrame({"step": STEPS, "mlm": np.exp(-STEPS / 30), "contrast": np.sin(STEPS / 9)})
+TABLE = pd.DataFrame(
+    {"step": STEPS, "mlm": np.exp(-STEPS / 30), "contrast": np.sin(STEPS / 9)}
+)
 SIMILAR, RANDOM = RNG.uniform(0.5, 1, 50), RNG.uniform(-0.5, 0.6, 400)
 VECTORS, LABELS = RNG.normal(size=(40, 6)), ["red", "blue"] * 20
 ROLES = [["out", "positive", "negative"], ["positive", "out", "negative"]]
@@ -28,15 +30,21 @@ EVERY_PICTURE = {
     "cosine_histograms": lambda: plots.cosine_histograms(
         {"a": (SIMILAR, RANDOM), "b": (RANDOM, RANDOM)}
     ),
-    "embedding_map": lambda: plots.embedding_map({"a": VECTORS, "b": -VECTORS}, LABELS, "pca"),
+    "embedding_map": lambda: plots.embedding_map(
+        {"a": VECTORS, "b": -VECTORS}, LABELS, "pca"
+    ),
     "similarity_matrix": lambda: plots.similarity_matrix({"x": COSINES}, {"x": ROLES}),
     "roles": lambda: plots.similarity_matrix(None, ROLES),
-    "circle": lambda: plots.circle({"before": VECTORS[:, :2], "after": VECTORS[:, 2:4]}, LABELS),
+    "circle": lambda: plots.circle(
+        {"before": VECTORS[:, :2], "after": VECTORS[:, 2:4]}, LABELS
+    ),
     "bars_with_errors": lambda: plots.bars_with_errors(SCORES, "accuracy"),
     "lines_with_errors": lambda: plots.lines_with_errors(
         {"a": {0: [1.0, 2.0], 1: 3.0}}, "share masked"
     ),
-    "alignment_uniformity_plane": lambda: plots.alignment_uniformity_plane({"MLM": (0.3, -1)}),
+    "alignment_uniformity_plane": lambda: plots.alignment_uniformity_plane(
+        {"MLM": (0.3, -1)}
+    ),
 }
 
 
@@ -78,11 +86,21 @@ def cells(figure):
     """Tokens and fills in the order in which they were drawn."""
     axes = figure.axes[0]
     words = [text.get_text() for text in axes.texts if text.get_gid() == "token"]
-    return list(zip(words, (to_hex(patch.get_facecolor()) for patch in axes.patches), strict=True))
+    return list(
+        zip(words, (to_hex(patch.get_facecolor()) for patch in axes.patches), strict=True)
+    )
 
 
 def test_each_token_stands_in_a_cell_of_its_kind():
-    kinds = ["special", "mask", "untouched", "random", "kept", *["untouched"] * 3, "special"]
+    kinds = [
+        "special",
+        "mask",
+        "untouched",
+        "random",
+        "kept",
+        *["untouched"] * 3,
+        "special",
+    ]
     figure = plots.mask_heatmap({"text": SENTENCE}, [kinds])
     drawn = cells(figure)
     assert [word for word, _ in drawn] == SENTENCE
@@ -91,7 +109,12 @@ def test_each_token_stands_in_a_cell_of_its_kind():
         assert colour_of.setdefault(kind, fill) == fill  # one colour a kind
     assert len(set(colour_of.values())) == 5
     assert len(figure.legends[0].get_texts()) == 5
-    board = plots.mask_heatmap(None, [[0, 1, 0], [1, 0, 0]]).axes[0].collections[0].get_array()
+    board = (
+        plots.mask_heatmap(None, [[0, 1, 0], [1, 0, 0]])
+        .axes[0]
+        .collections[0]
+        .get_array()
+    )
     assert (board[..., 0] < 0.5).tolist() == [[False, True, False], [True, False, False]]
 
 
@@ -106,7 +129,10 @@ def test_curves_hold_the_raw_values_and_their_centred_mean():
     figure = plots.loss_curves({"MLM": TABLE[["step", "mlm"]], "CMLM": TABLE}, smooth=5)
     mlm, contrast = figure.axes
     assert (mlm.get_title(), contrast.get_title()) == ("mlm", "contrast")
-    assert (len(lines(mlm, "raw")), len(lines(contrast, "raw"))) == (2, 1)  # MLM has no contrast
+    assert (len(lines(mlm, "raw")), len(lines(contrast, "raw"))) == (
+        2,
+        1,
+    )  # MLM has no contrast
     raw, smooth = lines(mlm, "raw")[0], lines(mlm, "smooth")[0]
     np.testing.assert_array_equal(raw.get_xydata(), TABLE[["step", "mlm"]])
     expected = TABLE["mlm"].rolling(5, center=True, min_periods=1).mean()
@@ -119,11 +145,15 @@ def test_curves_hold_the_raw_values_and_their_centred_mean():
 
 def test_curves_skip_steps_without_a_value_and_draw_levels():
     table = TABLE.assign(contrast=np.where(STEPS % 10 == 0, 1.0, np.nan))
-    figure = plots.loss_curves(table, ["contrast"], smooth=1, levels={"contrast": {"chance": 0.5}})
+    figure = plots.loss_curves(
+        table, ["contrast"], smooth=1, levels={"contrast": {"chance": 0.5}}
+    )
     (axes,) = figure.axes
     (curve,) = lines(axes, "smooth")
     np.testing.assert_array_equal(curve.get_xdata(), STEPS[::10])
-    assert [list(line.get_ydata()) for line in axes.lines if line is not curve] == [[0.5, 0.5]]
+    assert [list(line.get_ydata()) for line in axes.lines if line is not curve] == [
+        [0.5, 0.5]
+    ]
     assert not lines(axes, "raw")  # smooth=1: the curve itself is raw
 
 
@@ -139,8 +169,12 @@ def test_histograms_have_area_one_share_the_axis_and_mark_the_means():
     for axes, random in ((left, RANDOM), (right, RANDOM[:100])):
         area = sum(patch.get_height() * patch.get_width() for patch in axes.patches)
         assert area == pytest.approx(2)  # both histograms, each 1
-        assert lines(axes, "mean random pairs")[0].get_xdata()[0] == pytest.approx(random.mean())
-        assert lines(axes, "mean similar pairs")[0].get_xdata()[0] == pytest.approx(SIMILAR.mean())
+        assert lines(axes, "mean random pairs")[0].get_xdata()[0] == pytest.approx(
+            random.mean()
+        )
+        assert lines(axes, "mean similar pairs")[0].get_xdata()[0] == pytest.approx(
+            SIMILAR.mean()
+        )
     expected = geometry.separation(torch.tensor(SIMILAR), torch.tensor(RANDOM)).item()
     assert left.get_title() == f"a\nseparation {expected:.2f}"
 
@@ -172,7 +206,9 @@ def test_pca_is_the_projection_of_largest_variance_and_ignores_lengths():
 
 
 def test_the_points_of_a_map_are_the_projection_by_label_and_pairs_are_joined():
-    figure = plots.embedding_map(VECTORS, LABELS, perplexity=(5, 8), seed=2, pairs=[[4, 9]])
+    figure = plots.embedding_map(
+        VECTORS, LABELS, perplexity=(5, 8), seed=2, pairs=[[4, 9]]
+    )
     at = plots.project(VECTORS, perplexity=5, seed=2)
     red, blue = figure.axes[0].collections
     np.testing.assert_allclose(red.get_offsets(), at[::2])
@@ -203,7 +239,10 @@ def test_a_matrix_shows_its_numbers_and_frames_its_positives():
 
 
 def test_points_lie_on_the_circle_and_forces_share_a_scale():
-    points, forces = np.array([[3.0, 0.0], [0.0, 0.2]]), np.array([[0.0, 4.0], [1.0, 0.0]])
+    points, forces = (
+        np.array([[3.0, 0.0], [0.0, 0.2]]),
+        np.array([[0.0, 4.0], [1.0, 0.0]]),
+    )
     figure = plots.circle(
         {"a": points, "b": points}, forces={"a": forces, "b": forces / 2}, pairs=[[0, 1]]
     )
@@ -221,17 +260,25 @@ def test_bars_show_mean_deviation_and_every_seed():
     assert ends == pytest.approx([0.72, 0.80, 0.75])
     assert {patch.get_x() for patch in axes.patches} == {0.5}
     seeds = [
-        sorted(dots.get_offsets()[:, 0]) for dots in axes.collections if len(dots.get_offsets())
+        sorted(dots.get_offsets()[:, 0])
+        for dots in axes.collections
+        if len(dots.get_offsets())
     ]
     assert [0.7, 0.72, 0.74] in [pytest.approx(s) for s in seeds]
     assert [0.75] not in seeds  # a single number is its bar
     spans = [
-        c.lines[2][0].get_segments()[0][:, 0] for c in axes.containers if hasattr(c, "has_xerr")
+        c.lines[2][0].get_segments()[0][:, 0]
+        for c in axes.containers
+        if hasattr(c, "has_xerr")
     ]
     np.testing.assert_allclose(
         spans, [[0.70, 0.74], [0.79, 0.81]]
     )  # ± one sd, none for a single seed
-    assert [t.get_text() for t in axes.texts] == ["0.720 ± 0.020", "0.800 ± 0.010", "0.750"]
+    assert [t.get_text() for t in axes.texts] == [
+        "0.720 ± 0.020",
+        "0.800 ± 0.010",
+        "0.750",
+    ]
     assert [t.get_text() for t in axes.get_yticklabels()] == ["MLM", "CMLM", "SimCSE"]
 
 
@@ -255,12 +302,21 @@ NAN = [[float("nan"), 1.0], [1.0, 0.0]]
     [
         (lambda: plots.embedding_map(NAN, method="pca"), "NaN or infinite"),
         (lambda: plots.cosine_histograms({"a": (SIMILAR, 3 * RANDOM)}), "not cosines"),
-        (lambda: plots.embedding_map(VECTORS, ["red"], "pca"), "one label for each of the 40 rows"),
+        (
+            lambda: plots.embedding_map(VECTORS, ["red"], "pca"),
+            "one label for each of the 40 rows",
+        ),
         (lambda: plots.circle(np.zeros((2, 2))), "zero vector"),
         (lambda: plots.alignment_uniformity_plane({"MLM": (-1.0, 0.3)}), "swapped"),
         (lambda: plots.intervals({"a": (0.5, 0.6, 0.7)}), "low ≤ estimate ≤ high"),
-        (lambda: plots.differences_from({"MLM": [0.7], "CMLM": [0.8]}, "MLM"), "second seed"),
-        (lambda: plots.lines_with_errors({"a": {0: [0.0]}}, "x", log=True), "logarithmic"),
+        (
+            lambda: plots.differences_from({"MLM": [0.7], "CMLM": [0.8]}, "MLM"),
+            "second seed",
+        ),
+        (
+            lambda: plots.lines_with_errors({"a": {0: [0.0]}}, "x", log=True),
+            "logarithmic",
+        ),
         (lambda: plots.shares({"a": {"x": 0.5, "y": 0.4}}), "sum to 1"),
         (lambda: plots.tiles(np.triu(np.ones((3, 3))), 1), "symmetric"),
         (

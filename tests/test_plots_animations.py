@@ -17,7 +17,8 @@ FRAMES = {f"step {10 * k}": BASE + 0.4 * k * DRIFT for k in range(6)}
 LABELS = ["visit", "stock", "opinion"] * 10
 MEASURES = {"alignment": np.linspace(1, 0, 6), "uniformity": torch.linspace(-1, -2, 6)}
 CHROMIUM = next(
-    filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
+    filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])),
+    None,
 )
 
 
@@ -33,7 +34,9 @@ def turn(angle, mirror):
 def data_of(animation):
     """The numbers that the player gets."""
     script = animation._repr_html_()
-    return json.loads(re.search(r'\}\)\((\{.*\}), "[0-9a-f]{12}"\);', script, re.DOTALL)[1])
+    return json.loads(
+        re.search(r'\}\)\((\{.*\}), "[0-9a-f]{12}"\);', script, re.DOTALL)[1]
+    )
 
 
 @pytest.mark.parametrize(("angle", "mirror"), [(0.7, False), (-1.9, True)])
@@ -41,7 +44,9 @@ def test_aligning_undoes_a_turn_and_a_mirror_exactly(angle, mirror):
     points = RNG.normal(size=(40, 2))
     moved = points @ turn(angle, mirror).T + [3.0, -1.0]
     assert np.allclose(plots.align(moved, points), points, atol=1e-12)
-    assert np.allclose(plots.align(moved - [3.0, -1.0], points, center=False), points, atol=1e-12)
+    assert np.allclose(
+        plots.align(moved - [3.0, -1.0], points, center=False), points, atol=1e-12
+    )
 
 
 def test_aligning_stretches_nothing_and_is_the_best_of_all_turns():
@@ -73,7 +78,9 @@ def test_tsne_frames_have_one_size_and_stay_where_they_were():
     frames = {f"{k}": groups + 0.02 * k * wobble for k in range(3)}
     maps = list(plots.animation(frames, method="tsne", perplexity=8).maps.values())
     assert all(np.isclose(np.sqrt((at**2).sum(1).mean()), 1) for at in maps)
-    moved = [np.linalg.norm(b - a, axis=1).mean() for a, b in zip(maps, maps[1:], strict=False)]
+    moved = [
+        np.linalg.norm(b - a, axis=1).mean() for a, b in zip(maps, maps[1:], strict=False)
+    ]
     assert max(moved) < 0.2, moved  # of a map whose points lie 1 from the middle
 
 
@@ -84,7 +91,9 @@ def test_the_player_gets_the_numbers_of_the_maps():
     assert data["measures"]["alignment"] == [1.0, 0.8, 0.6, 0.4, 0.2, 0.0]
     assert [data["words"][i] for i in data["kind"]] == LABELS
     at = np.array(data["frames"]) / 1000 * animation.half_width()
-    assert np.allclose(at, list(animation.maps.values()), atol=animation.half_width() / 1000)
+    assert np.allclose(
+        at, list(animation.maps.values()), atol=animation.half_width() / 1000
+    )
 
 
 def test_a_label_can_be_no_script():
@@ -103,7 +112,9 @@ def test_a_gif_plays_each_frame_and_a_page_stands_alone(tmp_path):
 
 @pytest.mark.browser
 @pytest.mark.full
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found (on Debian: apt install chromium)")
+@pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium found (on Debian: apt install chromium)"
+)
 def test_the_player_plays_pauses_and_slides_in_a_browser(tmp_path):
     from playwright.sync_api import sync_playwright
 
@@ -125,7 +136,9 @@ def test_the_player_plays_pauses_and_slides_in_a_browser(tmp_path):
         )
         assert canvas.get_attribute("aria-label") == "animation, step 0"
         first = canvas.screenshot()
-        page.evaluate("document.addEventListener('keydown', () => { window.escaped = true; })")
+        page.evaluate(
+            "document.addEventListener('keydown', () => { window.escaped = true; })"
+        )
         slider.focus()
         page.keyboard.press("ArrowRight")
         assert canvas.get_attribute("aria-label") == "animation, step 10"
@@ -136,7 +149,9 @@ def test_the_player_plays_pauses_and_slides_in_a_browser(tmp_path):
         button.click()
         assert "pause" in button.inner_text()
         page.wait_for_selector("canvas[aria-label='animation, step 50']", timeout=20_000)
-        page.wait_for_function("document.querySelector('button').textContent.includes('play')")
+        page.wait_for_function(
+            "document.querySelector('button').textContent.includes('play')"
+        )
         assert slider.input_value() == "5"
         browser.close()
     assert problems == []

@@ -25,10 +25,14 @@ def test_means_errors_and_seeds_stand_where_they_belong():
 
 
 def test_a_logarithmic_axis_has_geometric_means_and_plain_numbers():
-    figure = plots.lines_with_errors({"a": {0: [0.01, 1.0], 1: [0.1, 0.1]}}, "x", log=True)
+    figure = plots.lines_with_errors(
+        {"a": {0: [0.01, 1.0], 1: [0.1, 0.1]}}, "x", log=True
+    )
     means, spread = figure.axes[0].lines[0], figure.axes[0].containers[0].lines[2][0]
     assert means.get_ydata().tolist() == pytest.approx([0.1, 0.1])
-    assert 0 < spread.get_segments()[0][0, 1] < 0.01 and spread.get_segments()[0][1, 1] > 1
+    assert (
+        0 < spread.get_segments()[0][0, 1] < 0.01 and spread.get_segments()[0][1, 1] > 1
+    )
     figure.canvas.draw()
     written = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
     assert "0.1" in written and not any("$" in text for text in written)
@@ -39,7 +43,9 @@ ROWS = {"up": (0.2, 0.1, 0.3), "down": (-0.2, -0.3, -0.1), "unclear": (0.1, -0.1
 
 def test_estimates_and_ends_stand_where_they_belong_in_the_colour_of_their_side():
     panel = plots.intervals(ROWS, "points").axes[0]
-    for row, (container, three) in enumerate(zip(panel.containers, ROWS.values(), strict=True)):
+    for row, (container, three) in enumerate(
+        zip(panel.containers, ROWS.values(), strict=True)
+    ):
         dot, _, (line,) = container.lines
         assert dot.get_xydata().tolist() == [[three[0], row]]
         assert line.get_segments()[0].ravel().tolist() == pytest.approx(
@@ -51,11 +57,19 @@ def test_estimates_and_ends_stand_where_they_belong_in_the_colour_of_their_side(
     assert panel.get_xlabel() == "points"
 
 
-SEEDS = {"MLM": [0.70, 0.72, 0.71], "CMLM": [0.80, 0.81, 0.79], "CAPT": [0.70, 0.73, 0.70]}
+SEEDS = {
+    "MLM": [0.70, 0.72, 0.71],
+    "CMLM": [0.80, 0.81, 0.79],
+    "CAPT": [0.70, 0.73, 0.70],
+}
 
 
 def test_the_deviation_is_pooled_over_all_methods_also_with_unequal_seeds():
-    table = {"a": np.array([1.0, 3.0]), "b": np.array([5.0, 5.0, 5.0]), "c": np.array([0.0])}
+    table = {
+        "a": np.array([1.0, 3.0]),
+        "b": np.array([5.0, 5.0, 5.0]),
+        "c": np.array([0.0]),
+    }
     pooled = (2.0 / 3) ** 0.5  # (1 + 1 + 0) / (1 + 2 + 0) degrees of freedom
     assert pooled_interval(table, "b", "a", 0.95) == pytest.approx(
         (3.0, t.ppf(0.975, 3) * pooled * (1 / 2 + 1 / 3) ** 0.5)
@@ -63,13 +77,20 @@ def test_the_deviation_is_pooled_over_all_methods_also_with_unequal_seeds():
 
 
 def test_colour_says_what_is_larger_than_the_noise():
-    figure = plots.differences_from({"left": SEEDS, "right": SEEDS}, "MLM", title="two panels")
-    assert [axes.get_xlabel() for axes in figure.axes] == ["left, minus MLM", "right, minus MLM"]
+    figure = plots.differences_from(
+        {"left": SEEDS, "right": SEEDS}, "MLM", title="two panels"
+    )
+    assert [axes.get_xlabel() for axes in figure.axes] == [
+        "left, minus MLM",
+        "right, minus MLM",
+    ]
     panel = figure.axes[0]
     assert [label.get_text() for label in panel.get_yticklabels()] == ["CMLM", "CAPT"]
     clear, unclear = (to_hex(bar.lines[0].get_color()) for bar in panel.containers)
     assert clear != UNCLEAR == unclear
-    assert [bar.lines[0].get_xdata()[0] for bar in panel.containers] == pytest.approx([0.09, 0.0])
+    assert [bar.lines[0].get_xdata()[0] for bar in panel.containers] == pytest.approx(
+        [0.09, 0.0]
+    )
 
 
 FATES = {"seen": 0.72, "in one": 0.26, "lost": 0.02}
@@ -77,7 +98,8 @@ FATES = {"seen": 0.72, "in one": 0.26, "lost": 0.02}
 
 def test_parts_lie_end_to_end_and_small_ones_have_no_number():
     figure = plots.shares(
-        {"small": FATES, "large": {"seen": 0.1, "in one": 0.4, "lost": 0.5}}, "share of words"
+        {"small": FATES, "large": {"seen": 0.1, "in one": 0.4, "lost": 0.5}},
+        "share of words",
     )
     axes = figure.axes[0]
     bars = sorted((bar.get_y() > 0, bar.get_x(), bar.get_width()) for bar in axes.patches)
@@ -87,7 +109,14 @@ def test_parts_lie_end_to_end_and_small_ones_have_no_number():
     np.testing.assert_allclose(
         [bar[1:] for bar in bars[3:]], [(0, 0.1), (0.1, 0.4), (0.5, 0.5)], atol=1e-12
     )
-    assert {text.get_text() for text in axes.texts} == {"72 %", "26 %", "10 %", "40 %", "50 %", ""}
+    assert {text.get_text() for text in axes.texts} == {
+        "72 %",
+        "26 %",
+        "10 %",
+        "40 %",
+        "50 %",
+        "",
+    }
     assert [text.get_text() for text in figure.legends[0].get_texts()] == list(FATES)
 
 
@@ -117,5 +146,11 @@ def test_attention_lights_the_region_that_a_word_looks_at():
     pixels = first.images[0].get_array()  # as it is where the word looks, pale elsewhere
     assert pixels[:, :8].mean() == 0 and pixels[4:, 8:].mean() == pytest.approx(0.65)
     widths = [frame.get_linewidth() for frame in first.patches]
-    assert widths[0] > widths[1] and len({frame.get_linewidth() for frame in second.patches}) == 1
-    assert [panel.get_title() for panel in figure.axes] == ["drum, to 0.80", "the, to 0.30"]
+    assert (
+        widths[0] > widths[1]
+        and len({frame.get_linewidth() for frame in second.patches}) == 1
+    )
+    assert [panel.get_title() for panel in figure.axes] == [
+        "drum, to 0.80",
+        "the, to 0.30",
+    ]

@@ -26,7 +26,9 @@ def test_each_is_a_picture_that_needs_nothing_and_says_its_content(name, tmp_pat
         root.find(f"{SVG}title").text == drawing.title
         and repr(drawing) == f"{drawing.title}: {drawing.alt}"
     )
-    assert "<script" not in drawing.svg and drawing.svg.count("://") == 1  # the name of the format
+    assert (
+        "<script" not in drawing.svg and drawing.svg.count("://") == 1
+    )  # the name of the format
     assert (
         "currentColor" in drawing.svg
         and "#000" not in drawing.svg
@@ -48,7 +50,9 @@ def matrix(name):
     """The signs of the matrix in a drawing, row by row: the words that stand in its cells."""
     root = ElementTree.fromstring(ck.plots.schematic(name).svg)
     squares = [
-        each for each in root.iter(f"{SVG}rect") if each.get("width") == each.get("height") == "17"
+        each
+        for each in root.iter(f"{SVG}rect")
+        if each.get("width") == each.get("height") == "17"
     ]
     cells = sorted((float(each.get("y")), float(each.get("x"))) for each in squares)
     signs = {}
@@ -67,7 +71,9 @@ def roles_of(loss, rows, columns):
         similarity = torch.zeros(rows, columns, requires_grad=True)
         (slope,) = torch.autograd.grad(loss(similarity, i), similarity)
         told.append(
-            "".join("+" if s < -1e-6 else "-" if s > 1e-6 else "." for s in slope[i].tolist())
+            "".join(
+                "+" if s < -1e-6 else "-" if s > 1e-6 else "." for s in slope[i].tolist()
+            )
         )
     return told
 
@@ -93,7 +99,12 @@ def test_one_direction_has_the_other_texts_second_views():
         anchors[i] = anchor
         return ck.losses.info_nce(anchors, candidates, 0.5)
 
-    assert roles_of(term(info_nce, 4), 4, 4) == matrix("cmlm") == matrix("simcse") == matrix("cssl")
+    assert (
+        roles_of(term(info_nce, 4), 4, 4)
+        == matrix("cmlm")
+        == matrix("simcse")
+        == matrix("cssl")
+    )
 
 
 @pytest.mark.parametrize(
@@ -102,11 +113,18 @@ def test_one_direction_has_the_other_texts_second_views():
 def test_both_ways_has_everyone_else_and_the_queue(name, n, queue):
     """The gradient of an anchor's own term, from the library, along each candidate."""
     width = 16
-    x = torch.nn.functional.normalize(torch.randn(2 * n + queue, width, dtype=torch.float64), dim=1)
-    x = torch.linalg.qr(x.T).Q.T  # orthogonal: a product with a candidate is that candidate's share
+    x = torch.nn.functional.normalize(
+        torch.randn(2 * n + queue, width, dtype=torch.float64), dim=1
+    )
+    x = torch.linalg.qr(
+        x.T
+    ).Q.T  # orthogonal: a product with a candidate is that candidate's share
     a, b, old = x[:n], x[n : 2 * n], x[2 * n :] if queue else None
     told = []
-    for first, second, order in ((a, b, list(range(2 * n))), (b, a, [*range(n, 2 * n), *range(n)])):
+    for first, second, order in (
+        (a, b, list(range(2 * n))),
+        (b, a, [*range(n, 2 * n), *range(n)]),
+    ):
         slope = ck.losses.nt_xent_anchor_gradient(first, second, 0.5, queue=old)  # [n, D]
         shares = (
             slope @ x[order + list(range(2 * n, 2 * n + queue))].T
@@ -126,8 +144,12 @@ def test_labels_choose_the_positives():
 
     def of_anchor(i):
         """The change of the whole loss along each pair; the loss is symmetric in a pair's two members."""
-        (slope,) = torch.autograd.grad(ck.losses.sup_con(x, labels, 0.5, reduction="sum"), x)
-        return "".join("." if j == i else "+" if slope[i, j] < -1e-9 else "-" for j in range(4))
+        (slope,) = torch.autograd.grad(
+            ck.losses.sup_con(x, labels, 0.5, reduction="sum"), x
+        )
+        return "".join(
+            "." if j == i else "+" if slope[i, j] < -1e-9 else "-" for j in range(4)
+        )
 
     assert [of_anchor(i) for i in range(4)] == matrix("scl")
 
@@ -160,7 +182,8 @@ OUTSIDE = """() => [...document.querySelectorAll('svg')].flatMap(svg => {
 @pytest.mark.browser
 @pytest.mark.full
 @pytest.mark.skipif(
-    jupyter_page.CHROMIUM is None, reason="no Chromium found (on Debian: apt install chromium)"
+    jupyter_page.CHROMIUM is None,
+    reason="no Chromium found (on Debian: apt install chromium)",
 )
 def test_nothing_is_written_over_an_edge_or_over_other_words():
     drawings = "".join(ck.plots.schematic(name).svg for name in FILES)

@@ -50,13 +50,20 @@ def on_processes(rank, world, port, tokenizer, batch, texts, folder, answers):
             parts, grads = one_step(
                 make(make_seeing(tokenizer)).double().train(), [eleven], chunk_size=2
             )
-            found["seeing", name] = parts, {key: value.numpy() for key, value in grads.items()}
+            found["seeing", name] = (
+                parts,
+                {key: value.numpy() for key, value in grads.items()},
+            )
         train(tokenizer, texts, folder / "of two", callback=press_stop_at(3))
         _, found["run"] = train(tokenizer, texts, folder / "of one", resume=True)
         dropout = dict(dropout=0.1)
         unbroken, expected = train(tokenizer, texts, None, **dropout)
-        _, _ = train(tokenizer, texts, folder / "stopped", callback=stop_the_first(), **dropout)
-        resumed, again = train(tokenizer, texts, folder / "stopped", resume=True, **dropout)
+        _, _ = train(
+            tokenizer, texts, folder / "stopped", callback=stop_the_first(), **dropout
+        )
+        resumed, again = train(
+            tokenizer, texts, folder / "stopped", resume=True, **dropout
+        )
         rows = [run.history.drop(columns="seconds") for run in (unbroken, resumed)]
         found["bitwise"] = same(expected, again) and rows[0].equals(rows[1])
         found["full"] = full_disk(tokenizer, texts, folder / "full")
@@ -65,7 +72,9 @@ def on_processes(rank, world, port, tokenizer, batch, texts, folder, answers):
             for name, other in started_otherwise(rank, texts).items()
         }
     else:
-        _, found["run"] = train(tokenizer, texts, folder / "of two, for four", resume=True)
+        _, found["run"] = train(
+            tokenizer, texts, folder / "of two, for four", resume=True
+        )
     found["run"] = {key: value.numpy() for key, value in found["run"].items()}
     answers.put(found)
     answers.close()
@@ -93,7 +102,9 @@ def full_disk(tokenizer, texts, folder):
     """What a process says when the first one cannot write."""
     if distributed.rank() == 0:
         folder.mkdir(parents=True)
-        (folder / ".step-00000004.draft").write_text("a file where the draft's folder should be")
+        (folder / ".step-00000004.draft").write_text(
+            "a file where the draft's folder should be"
+        )
     torch.distributed.barrier()
     try:
         train(tokenizer, texts, folder)
@@ -159,7 +170,11 @@ def answers(texts, tokenizer, eleven, tmp_path_factory):
             queue = context.Queue()
             arguments = (world, free_port(), tokenizer, eleven, texts, folder, queue)
             running = mp.start_processes(
-                on_processes, arguments, nprocs=world, join=False, start_method="forkserver"
+                on_processes,
+                arguments,
+                nprocs=world,
+                join=False,
+                start_method="forkserver",
             )
             ended = threading.Thread(target=lambda r=running: wait_for(r))
             ended.start()
@@ -186,7 +201,9 @@ def free_port():
 def of_one(tokenizer, eleven):
     """Loss and gradient of one process, by objective."""
     return functools.cache(
-        lambda name: one_step(OBJECTIVES[name](make_encoder(tokenizer)).double().train(), [eleven])
+        lambda name: one_step(
+            OBJECTIVES[name](make_encoder(tokenizer)).double().train(), [eleven]
+        )
     )
 
 
@@ -198,7 +215,9 @@ def test_processes_give_the_loss_and_gradient_of_one(name, world, of_one, answer
         parts, grads = found[name]
         assert parts == pytest.approx(expected, rel=1e-12)
         assert (
-            largest_difference({key: torch.from_numpy(g) for key, g in grads.items()}, wanted)
+            largest_difference(
+                {key: torch.from_numpy(g) for key, g in grads.items()}, wanted
+            )
             < EXACT
         )
 
@@ -208,12 +227,16 @@ def test_two_processes_give_the_loss_and_gradient_of_one_on_pictures(
     name, texts, tokenizer, answers
 ):
     eleven = data_of(name, texts, tokenizer).batch(range(11))
-    expected, wanted = one_step(SEEING[name](make_seeing(tokenizer)).double().train(), [eleven])
+    expected, wanted = one_step(
+        SEEING[name](make_seeing(tokenizer)).double().train(), [eleven]
+    )
     for found in answers[2]:
         parts, grads = found["seeing", name]
         assert parts == pytest.approx(expected, rel=1e-12)
         assert (
-            largest_difference({key: torch.from_numpy(g) for key, g in grads.items()}, wanted)
+            largest_difference(
+                {key: torch.from_numpy(g) for key, g in grads.items()}, wanted
+            )
             < EXACT
         )
 
@@ -238,15 +261,20 @@ def test_a_checkpoint_goes_on_with_more_processes(world, way, tokenizer, texts, 
     _, expected = train(tokenizer, texts, None)
     for found in answers[world]:
         assert close(
-            {key: torch.from_numpy(value) for key, value in found["run"].items()}, expected
+            {key: torch.from_numpy(value) for key, value in found["run"].items()},
+            expected,
         ), way
 
 
-def test_a_checkpoint_of_two_processes_goes_on_with_one(tokenizer, texts, answers, tmp_path):
+def test_a_checkpoint_of_two_processes_goes_on_with_one(
+    tokenizer, texts, answers, tmp_path
+):
     shutil.copytree(answers["folder"] / "of two", tmp_path / "of two")
     _, expected = train(tokenizer, texts, None)
     run, found = train(tokenizer, texts, tmp_path / "of two", resume=True)
-    assert close(found, expected) and list(run.history["step"]) == list(range(1, STEPS + 1))
+    assert close(found, expected) and list(run.history["step"]) == list(
+        range(1, STEPS + 1)
+    )
 
 
 def close(a, b):
@@ -262,7 +290,9 @@ def test_two_processes_resumed_are_bitwise_the_unbroken_two(answers):
 
 def test_when_the_first_cannot_write_all_say_so(answers):
     said = [found["full"] for found in answers[2]]
-    assert all("could not be written" in words or "could not write" in words for words in said)
+    assert all(
+        "could not be written" in words or "could not write" in words for words in said
+    )
 
 
 @pytest.mark.parametrize(

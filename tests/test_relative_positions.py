@@ -21,7 +21,9 @@ def t5_bucket(distance, buckets, max_distance):
     n, exact = abs(distance), half // 2
     if n < exact:
         return start + n
-    wide = exact + int(math.log(n / exact) / math.log(max_distance / exact) * (half - exact))
+    wide = exact + int(
+        math.log(n / exact) / math.log(max_distance / exact) * (half - exact)
+    )
     return start + min(wide, half - 1)
 
 
@@ -36,10 +38,14 @@ def released_bucket(distance, buckets, max_distance):
 
 
 @pytest.mark.parametrize(("buckets", "max_distance"), SIZES)
-@pytest.mark.parametrize(("rule", "loop"), [("t5", t5_bucket), ("symmetric", released_bucket)])
+@pytest.mark.parametrize(
+    ("rule", "loop"), [("t5", t5_bucket), ("symmetric", released_bucket)]
+)
 def test_bucket_tables(rule, loop, buckets, max_distance):
     distances = range(-300, 301)
-    ours = bucket(torch.tensor(distances), RelativePositions(buckets, max_distance, rule)).tolist()
+    ours = bucket(
+        torch.tensor(distances), RelativePositions(buckets, max_distance, rule)
+    ).tolist()
     assert ours == [loop(distance, buckets, max_distance) for distance in distances]
     assert min(ours) == 0 and max(ours) < buckets
 
@@ -57,7 +63,9 @@ def test_bias_is_the_table_looked_up_at_every_pair():
 
 def relative(tokenizer, positions=True, **options):
     """An encoder whose weights are large enough for differences to show, and whose table is not flat."""
-    encoder = make_encoder(tokenizer, relative_positions=positions, num_hidden_layers=3, **options)
+    encoder = make_encoder(
+        tokenizer, relative_positions=positions, num_hidden_layers=3, **options
+    )
     torch.manual_seed(1)
     with torch.no_grad():
         for parameter in encoder.parameters():
@@ -94,7 +102,10 @@ def test_fused_attention_and_its_gradients_equal_transformers(tokenizer, batch):
     assert used.any() and not used[16]  # T5 never uses this row
 
     more = dict(output_attentions=True, output_hidden_states=True)
-    shown, wanted = encoder.model.base_model(**inputs, **more), plain.mpnet(**inputs, **more)
+    shown, wanted = (
+        encoder.model.base_model(**inputs, **more),
+        plain.mpnet(**inputs, **more),
+    )
     for name in ("attentions", "hidden_states"):
         assert len(shown[name]) == len(wanted[name]) >= 3
         for layer, other in zip(shown[name], wanted[name], strict=True):
@@ -106,31 +117,48 @@ def test_padding_changes_nothing(tokenizer, batch, positions):
     encoder = relative(tokenizer, positions)
     wider = {
         key: torch.nn.functional.pad(batch[key], (0, 9), value=value)
-        for key, value in {"input_ids": tokenizer.pad_token_id, "attention_mask": 0}.items()
+        for key, value in {
+            "input_ids": tokenizer.pad_token_id,
+            "attention_mask": 0,
+        }.items()
     }
     real, length = batch["attention_mask"].bool(), batch["input_ids"].shape[1]
-    assert torch.allclose(encoder(batch)[real], encoder(wider)[:, :length][real], atol=1e-5)
+    assert torch.allclose(
+        encoder(batch)[real], encoder(wider)[:, :length][real], atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("packing", [False, True])
-def test_dropout_falls_on_the_weights_of_attention_while_it_trains(packing, tokenizer, batch):
+def test_dropout_falls_on_the_weights_of_attention_while_it_trains(
+    packing, tokenizer, batch
+):
     encoder = make_encoder(tokenizer, relative_positions=True)  # and nowhere else
     for layer in encoder.model.base_model.encoder.layer:
         layer.attention.attn.dropout.p = 0.5
     encoder.use_packing(packing)
-    same = [torch.equal(encoder.train(mode)(batch), encoder(batch)) for mode in (True, False)]
+    same = [
+        torch.equal(encoder.train(mode)(batch), encoder(batch)) for mode in (True, False)
+    ]
     assert same == [False, True]
 
 
-@pytest.mark.parametrize(("positions", "kind"), [(True, "mpnet"), (OTHER, "contrast_kit_relative")])
-def test_a_saved_folder_opens_in_transformers(tokenizer, texts, tmp_path, positions, kind):
+@pytest.mark.parametrize(
+    ("positions", "kind"), [(True, "mpnet"), (OTHER, "contrast_kit_relative")]
+)
+def test_a_saved_folder_opens_in_transformers(
+    tokenizer, texts, tmp_path, positions, kind
+):
     """Other tables under a type of their own: transformers' MPNet would read them with 32 T5 buckets, silently."""
     encoder = relative(tokenizer, positions)
     vectors = encoder.encode(texts[:5])
     folder = encoder.save_pretrained(tmp_path / "encoder")
     assert AutoConfig.from_pretrained(folder).model_type == kind
     view = tokenizer(texts[:5], padding=True, return_tensors="pt")
-    hidden = AutoModel.from_pretrained(folder).eval()(**view, return_dict=True).last_hidden_state
+    hidden = (
+        AutoModel.from_pretrained(folder)
+        .eval()(**view, return_dict=True)
+        .last_hidden_state
+    )
     assert torch.allclose(hidden[:, 0], vectors, atol=1e-5)
     again = ck.Encoder.from_pretrained(folder)
     assert torch.equal(again.encode(texts[:5]), vectors) and again.max_length == 64

@@ -44,4 +44,8 @@ def test_learning_rate_trace_is_that_of_transformers(total, warmup):
         assert optimizer.param_groups[0]["lr"] == pytest.approx(expected, abs=1e-12)
         optimizer.step()
         theirs.step()
-    assert optimizer.param_groups[0]["lr"] == 0 == linear_warmup_linear_decay(total, total, warmup)
+    assert (
+        optimizer.param_groups[0]["lr"]
+        == 0
+        == linear_warmup_linear_decay(total, total, warmup)
+    )

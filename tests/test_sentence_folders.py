@@ -50,7 +50,9 @@ def test_an_old_name_of_the_limit_is_read(folder):
     assert torch.allclose(ours(folder), theirs(folder), atol=1e-5)
 
 
-def test_small_letters_are_made_where_the_folder_makes_them_and_stay_when_saved(texts, tmp_path):
+def test_small_letters_are_made_where_the_folder_makes_them_and_stay_when_saved(
+    texts, tmp_path
+):
     cased = ck.data.train_tokenizer([*texts, *TEXTS], vocab_size=300, lowercase=False)
     make_encoder(cased, pooling="mean").save_pretrained(tmp_path / "one")
     as_written = ours(tmp_path / "one")
@@ -64,8 +66,15 @@ def test_small_letters_are_made_where_the_folder_makes_them_and_stay_when_saved(
 
 def test_a_prompt_that_the_folder_puts_before_each_text_is_told(folder):
     prompts = {"query": "query: ", "text": "about: "}
-    put(folder, "config_sentence_transformers.json", prompts=prompts, default_prompt_name="text")
-    with pytest.warns(UserWarning, match="puts 'about: ' before each text, and this kit does not"):
+    put(
+        folder,
+        "config_sentence_transformers.json",
+        prompts=prompts,
+        default_prompt_name="text",
+    )
+    with pytest.warns(
+        UserWarning, match="puts 'about: ' before each text, and this kit does not"
+    ):
         encoder = ck.Encoder.from_pretrained(folder)
     assert torch.allclose(
         encoder.encode([f"about: {text}" for text in TEXTS]), theirs(folder), atol=1e-5

@@ -10,7 +10,9 @@ from contrast_kit.training.settings import Training, adamw
 def test_whole_numbers_of_numpy_are_whole_numbers(encoder, texts, tmp_path):
     for steps in (np.int64(2), 2):  # and a checkpoint knows them by their value
         objective = ck.objectives.MLM(encoder)
-        run = ck.fit(objective, texts, steps=steps, folder=tmp_path, resume=True, progress=False)
+        run = ck.fit(
+            objective, texts, steps=steps, folder=tmp_path, resume=True, progress=False
+        )
         assert run.steps == 2
 
 
@@ -27,7 +29,10 @@ def test_adamw_has_the_settings_and_every_weight_as_one_at_rest_may_be_set_free(
         objective, Training(lr=3e-4, betas=(0.8, 0.95), eps=1e-4, weight_decay=0.3)
     ).param_groups
     assert [group["weight_decay"] for group in groups] == [0.3, 0.0]
-    assert all((g["lr"], tuple(g["betas"]), g["eps"]) == (3e-4, (0.8, 0.95), 1e-4) for g in groups)
+    assert all(
+        (g["lr"], tuple(g["betas"]), g["eps"]) == (3e-4, (0.8, 0.95), 1e-4)
+        for g in groups
+    )
     found = [id(p) for group in groups for p in group["params"]]
     assert sorted(found) == sorted(id(p) for p in objective.parameters())
 

@@ -52,7 +52,11 @@ def tracked() -> list[Path]:
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    return [
+        ROOT / name
+        for name in listed.stdout.split("\0")
+        if name and (ROOT / name).is_file()
+    ]
 
 
 # ---- pins, ranges and environments
@@ -61,7 +65,9 @@ def tracked() -> list[Path]:
 def test_every_direct_dependency_is_pinned_inside_its_range():
     for need in direct():
         versions = [
-            str(spec) for pin in pins()[canonicalize_name(need.name)] for spec in pin.specifier
+            str(spec)
+            for pin in pins()[canonicalize_name(need.name)]
+            for spec in pin.specifier
         ]
         assert versions, need.name
         for version in versions:
@@ -84,7 +90,9 @@ def test_everything_that_gets_installed_is_pinned():
         for line in metadata.requires(name) or []:
             further = Requirement(line)
             extras = [*need.extras, ""]
-            if further.marker is None or any(further.marker.evaluate({"extra": e}) for e in extras):
+            if further.marker is None or any(
+                further.marker.evaluate({"extra": e}) for e in extras
+            ):
                 todo.append(further)
     assert len(seen) > 100  # the whole tree was walked, not its first level
 
@@ -99,7 +107,9 @@ def test_pins_name_no_place():
             f"{name} names a host or a folder to install from"
         )
     # A local version (+cpu, +cu130) exists in one build only; without it each machine takes what fits.
-    assert not re.search(r"^[\w.-]+==\S*\+", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+    assert not re.search(
+        r"^[\w.-]+==\S*\+", (ROOT / "constraints.txt").read_text(), re.MULTILINE
+    )
 
 
 def test_one_version_everywhere():
@@ -138,16 +148,22 @@ def text_of(path: Path) -> str:
 
 def test_tracked_files_name_no_machine():
     outside = "/".join(["..", "shared"])
-    local = re.compile(r"file:[/]{2}|(?<![\w.~$}/-])/(?:opt|root|home|mnt|srv|work|Users)/\w")
+    local = re.compile(
+        r"file:[/]{2}|(?<![\w.~$}/-])/(?:opt|root|home|mnt|srv|work|Users)/\w"
+    )
     for path in tracked():
         try:
             text = text_of(path)
         except UnicodeDecodeError:
             continue  # a picture or another binary file
         name = path.relative_to(ROOT).as_posix()
-        assert outside not in text or name == ".ci/run", f"{name} reaches outside the project"
+        assert outside not in text or name == ".ci/run", (
+            f"{name} reaches outside the project"
+        )
         found = local.search(text)
-        assert not found, f"{name} names a folder of one machine: {text[found.start() :][:60]!r}"
+        assert not found, (
+            f"{name} names a folder of one machine: {text[found.start() :][:60]!r}"
+        )
 
 
 # ---- the README keeps its word
@@ -155,7 +171,9 @@ def test_tracked_files_name_no_machine():
 
 def test_readme_commands_exist():
     readme = (ROOT / "README.md").read_text()
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    targets = set(
+        re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    )
     named = set(re.findall(r"(?:`|^ *|\$ )make ([a-z]+)", readme, re.MULTILINE))
     assert {"lab", "test"} <= named <= targets
     for target in re.findall(r"(?:\]\(|src=\")(?!https?:)([^)#\"]+)", readme):
@@ -173,7 +191,9 @@ def test_readme_names_commands_that_run(capsys):
 
 
 def test_readme_lists_exactly_the_notebooks_there_are():
-    linked = set(re.findall(r"\]\(notebooks/(\w+\.ipynb)\)", (ROOT / "README.md").read_text()))
+    linked = set(
+        re.findall(r"\]\(notebooks/(\w+\.ipynb)\)", (ROOT / "README.md").read_text())
+    )
     assert linked == {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
 
 
@@ -188,7 +208,8 @@ def test_readme_example_learns_what_is_printed_below_it(tmp_path, monkeypatch, c
     exec(code, {"__name__": "__main__"})
     pattern = r"^(\w+): +(\d\.\d\d)$"
     ours, theirs = (
-        dict(re.findall(pattern, text, re.MULTILINE)) for text in (capsys.readouterr().out, printed)
+        dict(re.findall(pattern, text, re.MULTILINE))
+        for text in (capsys.readouterr().out, printed)
     )
     assert list(ours) == list(theirs) == ["before", "after"]
     assert float(theirs["before"]) == pytest.approx(float(ours["before"]), abs=0.03)
@@ -199,7 +220,9 @@ def test_readme_s_lines_on_data_of_one_s_own_run(tmp_path, monkeypatch):
     """As they stand there, in a folder with such files; and what stands in their comments."""
     readme = (ROOT / "README.md").read_text()
     (code,) = re.findall(
-        r"^```python\n(.*?)^```", readme.partition("\n## Data\n")[2], re.MULTILINE | re.DOTALL
+        r"^```python\n(.*?)^```",
+        readme.partition("\n## Data\n")[2],
+        re.MULTILINE | re.DOTALL,
     )
     (tmp_path / "mine").mkdir()
     for split in ("train", "validation"):
@@ -208,7 +231,9 @@ def test_readme_s_lines_on_data_of_one_s_own_run(tmp_path, monkeypatch):
             for n in range(10)
             for word in ("good", "bad")
         ]
-        (tmp_path / "mine" / f"{split}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        (tmp_path / "mine" / f"{split}.jsonl").write_text(
+            "\n".join(map(json.dumps, rows))
+        )
     code += """
 import pandas
 frame = pandas.DataFrame({"review": ["good", "bad"], "label": [1, 0]})
@@ -235,7 +260,9 @@ def environment(folder: Path, without: str = "") -> tuple[Path, Path]:
 
 
 def check(python: Path, cwd: Path) -> subprocess.CompletedProcess:
-    env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"HF_HUB_OFFLINE": "1"}
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {
+        "HF_HUB_OFFLINE": "1"
+    }
     command = [str(python), "-m", "contrast_kit", "check"]
     return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
 

@@ -51,7 +51,10 @@ REFUSED_BY_PURE_FUNCTIONS = {
         "-1 in row 5",
     ),
     "NaN in a vector": (lambda: losses.nt_xent(spoiled(math.nan), Y, 0.1), "has NaN"),
-    "a vector of zeros": (lambda: losses.nt_xent(spoiled(0.0), Y, 0.1), "vector of zeros"),
+    "a vector of zeros": (
+        lambda: losses.nt_xent(spoiled(0.0), Y, 0.1),
+        "vector of zeros",
+    ),
     "views of unlike size": (lambda: losses.nt_xent(X, Y[:5], 0.1), "one shape"),
     "several views in one tensor": (
         lambda: losses.sup_con(X.view(3, 2, 4), torch.arange(3), 0.1),
@@ -74,7 +77,9 @@ REFUSED_BY_PURE_FUNCTIONS = {
         "p is a probability",
     ),
     "a split above 1": (
-        lambda: masking.dynamic_random_mask(IDS, ALL, 0.15, split=(0.8, 0.8, 0.1), **WORDS),
+        lambda: masking.dynamic_random_mask(
+            IDS, ALL, 0.15, split=(0.8, 0.8, 0.1), **WORDS
+        ),
         "split",
     ),
     "a crop of nothing": (lambda: masking.crop(IDS, ALL.long(), 0.0, pad_id=0), "keep"),
@@ -134,11 +139,19 @@ REFUSED_SETTINGS = {
     "a method of another kit": (CMLM, dict(contrast="simclr"), "contrast must be one of"),
     "a word for a switch": (CMLM, dict(mlm="no"), "mlm must be"),
     "temperature": (CMLM, dict(temperature=0.1), "did you mean 'tau'"),
-    "nothing to train": (CMLM, dict(mlm=False, contrast=None), "nothing is left to train"),
+    "nothing to train": (
+        CMLM,
+        dict(mlm=False, contrast=None),
+        "nothing is left to train",
+    ),
     "a weight below 0": (CMLM, dict(contrast_weight=-1.0), "contrast_weight must be"),
     "lambda above 1": (SCL, dict(lam=1.5), "lam must be"),
     "a part of COCO-LM's crop": (COCOLM, dict(keep=90), "keep must be"),
-    "a converged model that is not there": (COCOLM, dict(auxiliary="given"), "converged=encoder"),
+    "a converged model that is not there": (
+        COCOLM,
+        dict(auxiliary="given"),
+        "converged=encoder",
+    ),
     "a string of letters for label words": (
         Prompt,
         dict(words="kite", classes=4),
@@ -195,14 +208,21 @@ def test_more_classes_than_the_head_has(encoder):
 
 
 def test_scores_in_place_of_classes(encoder):
-    rows = [{"sentence": "the red kite", "label": label} for label in (0.5, 1.0, 2.5, 1.0)]
+    rows = [
+        {"sentence": "the red kite", "label": label} for label in (0.5, 1.0, 2.5, 1.0)
+    ]
     with pytest.raises(ValueError, match="scores, not classes"):
         ck.fit(FineTune(encoder, classes=2), rows, steps=1, progress=False)
 
 
 def test_rows_whose_text_is_in_no_known_column(encoder):
     with pytest.raises(ValueError, match="column"):
-        ck.fit(MLM(encoder), [{"headline": "the red kite", "page": 3}] * 4, steps=1, progress=False)
+        ck.fit(
+            MLM(encoder),
+            [{"headline": "the red kite", "page": 3}] * 4,
+            steps=1,
+            progress=False,
+        )
 
 
 def test_a_contrast_of_paraphrases_without_any(encoder, texts):
@@ -240,7 +260,9 @@ def test_two_runs_do_not_write_to_one_folder(encoder, texts, tmp_path):
         with pytest.raises(ValueError, match="Another run is writing"):
             ck.fit(MLM(encoder), texts, folder=tmp_path, **SHORT)
 
-    assert ck.fit(MLM(encoder), texts, folder=tmp_path, callback=second, **SHORT).steps == 2
+    assert (
+        ck.fit(MLM(encoder), texts, folder=tmp_path, callback=second, **SHORT).steps == 2
+    )
 
 
 def test_a_damaged_checkpoint(encoder, texts, tmp_path):
@@ -298,7 +320,9 @@ def test_batch_norm_on_pieces_of_a_batch(encoder, texts):
 def test_a_loss_that_is_not_finite(encoder, texts):
     with torch.no_grad():
         encoder.model.lm_head.bias.fill_(math.nan)
-    with pytest.raises(FloatingPointError, match="Step 1 is not finite.*mlm is nan.*A lower lr"):
+    with pytest.raises(
+        FloatingPointError, match="Step 1 is not finite.*mlm is nan.*A lower lr"
+    ):
         ck.fit(MLM(encoder), texts, **SHORT)
 
 
@@ -359,6 +383,8 @@ def test_what_another_method_learned(encoder, tmp_path):
 
 def test_to_prompt_an_encoder_that_never_learned_words(encoder, tmp_path):
     folder = ELECTRA(encoder).encoder.save_pretrained(tmp_path)
-    assert json.loads((folder / "config.json").read_text(encoding="utf-8"))["taught_without_words"]
+    assert json.loads((folder / "config.json").read_text(encoding="utf-8"))[
+        "taught_without_words"
+    ]
     with pytest.raises(ValueError, match="has no word scores to prompt"):
         Prompt(ck.Encoder.from_pretrained(folder), words=("the", "a"))

@@ -16,7 +16,9 @@ import contrast_kit as ck
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-EXTRA = all(importlib.util.find_spec(name) for name in ("sphinx", "myst_nb", "sphinx_book_theme"))
+EXTRA = all(
+    importlib.util.find_spec(name) for name in ("sphinx", "myst_nb", "sphinx_book_theme")
+)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +41,9 @@ def notebook(*cells):
 
 
 def figure_cell(source, png="iVBORw0KGgo=", metadata=None, **cell):
-    output = nbformat.v4.new_output("display_data", {"image/png": png}, metadata=metadata or {})
+    output = nbformat.v4.new_output(
+        "display_data", {"image/png": png}, metadata=metadata or {}
+    )
     return nbformat.v4.new_code_cell(source, outputs=[output], metadata=cell)
 
 
@@ -47,12 +51,16 @@ def figure_cell(source, png="iVBORw0KGgo=", metadata=None, **cell):
 
 
 def test_a_figure_says_what_is_written_on_it():
-    history = pandas.DataFrame({"step": [0, 1], "mlm": [3.0, 2.0], "contrast": [2.0, 1.0]})
+    history = pandas.DataFrame(
+        {"step": [0, 1], "mlm": [3.0, 2.0], "contrast": [2.0, 1.0]}
+    )
     figure = ck.plots.loss_curves(history, title="A short run")
     said = figure.described()
     assert said.startswith("Figure. A short run; mlm, x: step") and "contrast" in said
     data, metadata = figure._repr_mimebundle_()
-    assert data["image/png"].startswith(b"\x89PNG") and metadata["image/png"]["alt"] == said
+    assert (
+        data["image/png"].startswith(b"\x89PNG") and metadata["image/png"]["alt"] == said
+    )
     figure.alt = "Two losses that fall."
     assert figure.described() == "Two losses that fall."
 
@@ -83,18 +91,29 @@ def test_solutions_and_answers_are_folded_and_panels_live(docs, monkeypatch):
     bundle = ck.explore.loss_playground()._repr_mimebundle_()
     bundle["image/png"] = "iVBORw0KGgo="
     panel = nbformat.v4.new_code_cell(
-        "panel", outputs=[nbformat.v4.new_output("execute_result", json.loads(json.dumps(bundle)))]
+        "panel",
+        outputs=[
+            nbformat.v4.new_output("execute_result", json.loads(json.dumps(bundle)))
+        ],
     )
     solved = nbformat.v4.new_code_cell("x = 1", metadata={"tags": ["solution"]})
-    asked = nbformat.v4.new_code_cell("y = 2", metadata={"jupyter": {"outputs_hidden": True}})
+    asked = nbformat.v4.new_code_cell(
+        "y = 2", metadata={"jupyter": {"outputs_hidden": True}}
+    )
     given = notebook(nbformat.v4.new_markdown_cell("# 1"), panel, solved, asked)
     page = docs["course"].as_page(given, "01_x")
     assert page.cells[2].metadata["tags"] == ["solution", "hide-cell"]
-    assert page.cells[3].metadata["tags"] == ["hide-output"]  # a closed <details> on the page
+    assert page.cells[3].metadata["tags"] == [
+        "hide-output"
+    ]  # a closed <details> on the page
     (data,) = [output["data"] for output in page.cells[1].outputs]
     assert data.keys() == {"text/html"} and 'id="panel-01_x-1"' in data["text/html"]
-    assert "nt_xent = " in data["text/html"]  # the words of the picture, where scripts are off
-    assert given.cells[2].metadata["tags"] == ["solution"]  # the notebook is left as it was
+    assert (
+        "nt_xent = " in data["text/html"]
+    )  # the words of the picture, where scripts are off
+    assert given.cells[2].metadata["tags"] == [
+        "solution"
+    ]  # the notebook is left as it was
 
 
 # --- docstrings as pages ---
@@ -106,7 +125,8 @@ def test_words_lead_to_the_glossary_of_the_site(docs):
     )
     page = docs["course"].as_page(notebook(cell), "00_a")
     assert (
-        page.cells[0].source == "a [view](../glossary.md#view), [InfoNCE](../glossary.md#infonce)"
+        page.cells[0].source
+        == "a [view](../glossary.md#view), [InfoNCE](../glossary.md#infonce)"
     )
     words = docs["pages"].glossary(ROOT)
     assert "[InfoNCE](#infonce)" in words and "(notebooks/08_capt.ipynb)" in words
@@ -129,7 +149,10 @@ def test_a_docstring_becomes_markdown(docs):
         """
     )
     assert "{py:obj}`nt_xent <contrast_kit.losses.nt_xent>` and a \\< b." in text
-    assert "```text\nL = -log p\n```" in text and "- `x`: vectors [N, D],\n  of any length." in text
+    assert (
+        "```text\nL = -log p\n```" in text
+        and "- `x`: vectors [N, D],\n  of any length." in text
+    )
     assert "```python\n>>> 1 + 1\n2\n```" in text
 
 
@@ -158,11 +181,15 @@ def test_every_equation_names_code_tests_and_pictures_that_exist(docs, tmp_path)
         ("SCL", 4, set()),
         ("CAPT", 6, set()),
     ):
-        numbers = re.findall(rf"(?<![\w-]){paper}, eq\. (\d+)(?: (and|to) (\d+))?", papers)
+        numbers = re.findall(
+            rf"(?<![\w-]){paper}, eq\. (\d+)(?: (and|to) (\d+))?", papers
+        )
         shown = {
             n
             for a, how, b in numbers
-            for n in ([int(a), int(b)] if how == "and" else range(int(a), int(b or a) + 1))
+            for n in (
+                [int(a), int(b)] if how == "and" else range(int(a), int(b or a) + 1)
+            )
         }
         assert shown == set(range(1, last + 1)) - left_out, paper
     printed = " ".join(each["latex"] for each in given)

@@ -73,7 +73,9 @@ def test_answers_follow_from_the_records():
             and all(getattr(one.record, k) == v for k, v in facts.items())
         ]
         assert len(matching) == (1 if row["answers"]["text"] else 0)
-        for text, start in zip(row["answers"]["text"], row["answers"]["answer_start"], strict=True):
+        for text, start in zip(
+            row["answers"]["text"], row["answers"]["answer_start"], strict=True
+        ):
             sentence = matching[0]
             assert (
                 sentence.start
@@ -124,7 +126,9 @@ def test_a_long_paragraph_becomes_windows_that_share_the_stride(questions, vocab
 
 def test_only_the_paragraph_and_cls_can_answer(questions, vocabulary):
     batch = Windows(questions[:9], vocabulary).batch(range(9))
-    tokens = [vocabulary.convert_ids_to_tokens(row.tolist()) for row in batch["input_ids"]]
+    tokens = [
+        vocabulary.convert_ids_to_tokens(row.tolist()) for row in batch["input_ids"]
+    ]
     for row, allowed in zip(tokens, batch["answerable"].tolist(), strict=True):
         question_end = row.index("[SEP]")
         assert allowed[0] and not any(allowed[1 : question_end + 1])
@@ -136,7 +140,8 @@ def test_only_the_paragraph_and_cls_can_answer(questions, vocabulary):
 def test_answers_that_are_not_where_they_are_said_to_be_are_refused(vocabulary, start):
     row = question("a kite", answers={"text": ["a kite"], "answer_start": [start]})
     with pytest.raises(
-        ValueError, match=f"Row 1: the answer 'a kite' is not at character {start} of its context"
+        ValueError,
+        match=f"Row 1: the answer 'a kite' is not at character {start} of its context",
     ):
         Windows([question("a kite"), row], vocabulary)
 
@@ -223,7 +228,9 @@ def official(prediction, golds):
                 left.remove(word)
                 same += 1
         ems.append(said == wanted)
-        f1s.append(2 * same / (len(said) + len(wanted)) if said and wanted else said == wanted)
+        f1s.append(
+            2 * same / (len(said) + len(wanted)) if said and wanted else said == wanted
+        )
     return max(ems), max(f1s)
 
 
@@ -251,17 +258,26 @@ def test_em_and_f1_equal_an_independent_transcription_on_1000_random_predictions
         "",
     ]
     for i in range(1000):
-        golds = [" ".join(rng.choices(bits, k=rng.randint(1, 5))) for _ in range(rng.randint(0, 3))]
+        golds = [
+            " ".join(rng.choices(bits, k=rng.randint(1, 5)))
+            for _ in range(rng.randint(0, 3))
+        ]
         said = rng.choice([*golds, " ".join(rng.choices(bits, k=rng.randint(0, 5)))])
-        rows.append({"id": str(i), "answers": {"text": golds, "answer_start": [0] * len(golds)}})
+        rows.append(
+            {"id": str(i), "answers": {"text": golds, "answer_start": [0] * len(golds)}}
+        )
         predictions[str(i)] = said
-    each = np.array([official(predictions[row["id"]], row["answers"]["text"]) for row in rows])
+    each = np.array(
+        [official(predictions[row["id"]], row["answers"]["text"]) for row in rows]
+    )
     has = np.array([bool(row["answers"]["text"]) for row in rows])
     scores = answers.score(predictions, rows)
     for name, part in {"": each, "HasAns_": each[has], "NoAns_": each[~has]}.items():
         found = [scores[f"{name}{metric}"] for metric in ("exact", "f1", "total")]
         assert found == pytest.approx([*100 * part.mean(0), len(part)])
-    assert 15 < scores["exact"] < 85 and scores["f1"] > scores["exact"]  # neither all nor none
+    assert (
+        15 < scores["exact"] < 85 and scores["f1"] > scores["exact"]
+    )  # neither all nor none
 
 
 def test_the_best_of_several_golds_counts():
@@ -269,7 +285,10 @@ def test_the_best_of_several_golds_counts():
         "id": "1",
         "answers": {"text": ["in the attic", "attic", "the"], "answer_start": [0, 0, 0]},
     }
-    assert answers.golds(row) == ["in the attic", "attic"]  # "the" is nothing once normalised
+    assert answers.golds(row) == [
+        "in the attic",
+        "attic",
+    ]  # "the" is nothing once normalised
     assert answers.scores_of("The attic!", row) == (1.0, 1.0)
     assert answers.scores_of("an attic room", row) == (0.0, pytest.approx(2 / 3))
     with pytest.raises(ValueError, match="occurs twice"):
@@ -286,20 +305,26 @@ def test_the_threshold_is_the_best_of_all():
         rows, said = [], {}
         for i in range(25):
             text = ["kite"] if rng.random() < 0.6 else []
-            rows.append({"id": str(i), "answers": {"text": text, "answer_start": [0] * len(text)}})
-            said[str(i)] = ("kite" if rng.random() < 0.6 else "drum", float(rng.integers(-4, 5)))
+            rows.append(
+                {"id": str(i), "answers": {"text": text, "answer_start": [0] * len(text)}}
+            )
+            said[str(i)] = (
+                "kite" if rng.random() < 0.6 else "drum",
+                float(rng.integers(-4, 5)),
+            )
         tried = [-np.inf, *sorted({null for _, null in said.values()})]
         f1s = [answers.score(answers.apply_threshold(said, t), rows)["f1"] for t in tried]
         best = answers.best_threshold(said, rows)
-        assert answers.score(answers.apply_threshold(said, best), rows)["f1"] == pytest.approx(
-            max(f1s)
-        )
+        assert answers.score(answers.apply_threshold(said, best), rows)[
+            "f1"
+        ] == pytest.approx(max(f1s))
 
 
 def test_each_half_is_answered_by_the_threshold_of_the_other(monkeypatch):
     """One half has all answers and the other none: each half's own threshold is right there, and wrong on the other."""
     rows = [
-        question(f"kite {i // 2}", None if i // 2 % 2 else "kite", id=str(i)) for i in range(12)
+        question(f"kite {i // 2}", None if i // 2 % 2 else "kite", id=str(i))
+        for i in range(12)
     ]
     said = {row["id"]: ("kite", 0.0) for row in rows}
     chosen, real = [], answers.best_threshold
@@ -310,7 +335,9 @@ def test_each_half_is_answered_by_the_threshold_of_the_other(monkeypatch):
 
     monkeypatch.setattr(squad, "best_threshold", watched)
     scores = squad.evaluate_across(said, rows)
-    assert not chosen[0] & chosen[1] and len(chosen[0] | chosen[1]) == 6  # no paragraph in both
+    assert (
+        not chosen[0] & chosen[1] and len(chosen[0] | chosen[1]) == 6
+    )  # no paragraph in both
     assert scores["f1"] == scores["exact"] == 0 and scores["best_f1"] == 50
     assert scores["total"] == 12
     with pytest.raises(ValueError, match="There are no rows"):  # of one paragraph
@@ -328,7 +355,9 @@ def test_the_best_spans_are_those_of_a_search_over_all():
         }  # fmt: skip
         best = sorted(every, key=lambda at: -every[at])[:5]
         found = squad.spans(logits, n=14, max_answer=4)
-        assert [at[:2] for at in found[:5]] == best and found[0][2] == pytest.approx(every[best[0]])
+        assert [at[:2] for at in found[:5]] == best and found[0][2] == pytest.approx(
+            every[best[0]]
+        )
 
 
 def test_of_several_windows_the_best_answers_are_ranked_together(questions, vocabulary):
@@ -395,7 +424,10 @@ def test_the_protocol_runs_goes_on_and_refuses_other_settings(
     questions, vocabulary, tmp_path, monkeypatch
 ):
     data = {"train": questions[:32], "validation": questions[32:50]}
-    start, quick = make_encoder(vocabulary, max_length=256), replace(protocols.SQUAD, **QUICK)
+    start, quick = (
+        make_encoder(vocabulary, max_length=256),
+        replace(protocols.SQUAD, **QUICK),
+    )
     go = dict(folder=tmp_path, max_length=256)
     first = squad.run(data, start, protocol=replace(quick, seeds=(0,)), **go)
     assert first.complete and first.table["steps"].tolist() == [2]
@@ -431,26 +463,37 @@ def test_every_answer_of_real_questions_is_found_in_its_window():
     assert np.mean([found[i] == gold for i, gold in enumerate(golds)]) > 0.97
     assert all(gold in found[i] for i, gold in enumerate(golds))
     one = copy.deepcopy(windows.rows[:50])
-    assert answers.score({row["id"]: row["answers"]["text"][0] for row in one}, one)["exact"] == 100
+    assert (
+        answers.score({row["id"]: row["answers"]["text"][0] for row in one}, one)["exact"]
+        == 100
+    )
 
 
-def test_readers_of_two_seeds_differ_in_head_and_in_order(questions, vocabulary, monkeypatch):
+def test_readers_of_two_seeds_differ_in_head_and_in_order(
+    questions, vocabulary, monkeypatch
+):
     start, seen, real = make_encoder(vocabulary, max_length=256), [], squad.fit
 
     def fit(objective, windows, **options):
-        seen.append((objective.out.weight.clone(), objective.config.dropout, options["seed"]))
+        seen.append(
+            (objective.out.weight.clone(), objective.config.dropout, options["seed"])
+        )
         return real(objective, windows, **options)
 
     monkeypatch.setattr(squad, "fit", fit)
     for seed in (0, 1):
-        squad.fine_tune(start, questions[:8], steps=1, max_length=256, seed=seed, dropout=0.3)
+        squad.fine_tune(
+            start, questions[:8], steps=1, max_length=256, seed=seed, dropout=0.3
+        )
     (one, p, first), (other, _, second) = seen
     assert not torch.equal(one, other) and p == 0.3 and (first, second) == (0, 1)
 
 
 def test_a_run_is_tested_on_the_validation_rows_by_f1(monkeypatch):
     rows = [question(f"a red kite {i}", "a red kite", id=str(i)) for i in range(6)]
-    said = {row["id"]: ("kite" if int(row["id"]) % 2 else "a red kite", -1.0) for row in rows}
+    said = {
+        row["id"]: ("kite" if int(row["id"]) % 2 else "a red kite", -1.0) for row in rows
+    }
     read = []
     reader = SimpleNamespace(
         answers=lambda rows: read.append(rows) or said,
@@ -459,7 +502,9 @@ def test_a_run_is_tested_on_the_validation_rows_by_f1(monkeypatch):
     monkeypatch.setattr(squad, "fine_tune", lambda *a, **o: reader)
     start = make_encoder(ck.data.train_tokenizer(["a red kite"], vocab_size=60))
     data = {"train": rows[:2], "validation": rows}
-    row = squad.run(data, start, protocol=replace(protocols.SQUAD, seeds=(0,))).table.iloc[0]
+    row = squad.run(
+        data, start, protocol=replace(protocols.SQUAD, seeds=(0,))
+    ).table.iloc[0]
     scores = squad.evaluate_across(said, rows)
     assert (row["test"], row["test_exact"]) == (scores["f1"], scores["exact"]) and row[
         "test"
@@ -469,12 +514,21 @@ def test_a_run_is_tested_on_the_validation_rows_by_f1(monkeypatch):
 
 def test_a_threshold_may_be_the_best_by_exact_answers():
     rows = [
-        question(f"a red kite {i}", "a red kite" if i < 3 else None, id=str(i)) for i in range(4)
+        question(f"a red kite {i}", "a red kite" if i < 3 else None, id=str(i))
+        for i in range(4)
     ]
-    said = {"0": ("a red kite", 0.0), "1": ("kite", 1.0), "2": ("kite", 2.0), "3": ("kite", 0.5)}
+    said = {
+        "0": ("a red kite", 0.0),
+        "1": ("kite", 1.0),
+        "2": ("kite", 2.0),
+        "3": ("kite", 0.5),
+    }
     reader = squad.Reader(None)
     reader.answers = lambda rows: said
-    assert (reader.choose_threshold(rows), reader.choose_threshold(rows, "exact")) == (2.0, 0.0)
+    assert (reader.choose_threshold(rows), reader.choose_threshold(rows, "exact")) == (
+        2.0,
+        0.0,
+    )
     scores = squad.evaluate_across(said, rows)
     assert (scores["best_exact"], scores["best_f1"]) == (
         50,
@@ -485,7 +539,9 @@ def test_a_threshold_may_be_the_best_by_exact_answers():
 def test_a_reader_keeps_the_windows_that_it_was_trained_with(monkeypatch):
     seen, real = [], squad.Windows
     monkeypatch.setattr(
-        squad, "Windows", lambda *a, **o: seen.append((a[2], o["stride"])) or real(*a, **o)
+        squad,
+        "Windows",
+        lambda *a, **o: seen.append((a[2], o["stride"])) or real(*a, **o),
     )
     rows = [question("a red kite and a drum " * 3, "a red kite", id="1")]
     start = make_encoder(ck.data.train_tokenizer([rows[0]["context"]], vocab_size=60))
@@ -498,15 +554,20 @@ def test_a_question_is_cut_where_it_was_asked_and_loses_its_leading_blanks(vocab
         "question": "  who bought it on monday in the shop ?"
     }
     cut, whole = (
-        Windows([long], vocabulary, max_length=60, stride=0, max_question=n) for n in (3, 30)
+        Windows([long], vocabulary, max_length=60, stride=0, max_question=n)
+        for n in (3, 30)
     )
-    rows = [vocabulary.decode(each.ids.tolist()).split(" [SEP]")[0] for each in (cut, whole)]
+    rows = [
+        vocabulary.decode(each.ids.tolist()).split(" [SEP]")[0] for each in (cut, whole)
+    ]
     assert rows == ["[CLS] who bought it", "[CLS] who bought it on monday in the shop ?"]
     bpe = ck.data.train_tokenizer(
         [long["question"], long["context"]] * 9, vocab_size=300, kind="bpe"
     )
     stripped = long | {"question": long["question"].lstrip()}
-    assert torch.equal(Windows([long], bpe, stride=0).ids, Windows([stripped], bpe, stride=0).ids)
+    assert torch.equal(
+        Windows([long], bpe, stride=0).ids, Windows([stripped], bpe, stride=0).ids
+    )
 
 
 def test_other_answers_are_other_data_and_the_first_person_s_is_learned(vocabulary):
@@ -530,5 +591,7 @@ def test_other_answers_are_other_data_and_the_first_person_s_is_learned(vocabula
 @pytest.mark.parametrize("shop", SHOPS)
 def test_the_questions_of_the_toyshop_are_the_same_on_every_machine(shop):
     """No file of them is shipped; recorded scores are of these rows."""
-    rows = {split: toyshop.rows("squad", split, shop) for split in toyshop.splits("squad")}
+    rows = {
+        split: toyshop.rows("squad", split, shop) for split in toyshop.splits("squad")
+    }
     assert hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:16] == ROWS[shop]

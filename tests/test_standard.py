@@ -21,7 +21,10 @@ from contrast_kit.tasks.standard.similarity import random_twin, tf_idf, triples
 
 def graded(texts, scores):
     """Pairs of neighbouring texts with these scores."""
-    return [(a, b, float(score)) for a, b, score in zip(texts, texts[1:], scores, strict=False)]
+    return [
+        (a, b, float(score))
+        for a, b, score in zip(texts, texts[1:], scores, strict=False)
+    ]
 
 
 def test_the_three_aggregations_by_hand(encoder, texts):
@@ -36,7 +39,9 @@ def test_the_three_aggregations_by_hand(encoder, texts):
     together = ck.tasks.spearman(cosines["a"] + cosines["b"], scores["a"] + scores["b"])
     wanted = {"all": together, "mean": (a + b) / 2, "weighted": (8 * a + 3 * b) / 11}
     for aggregation, value in wanted.items():
-        table = ck.tasks.standard.sts(encoder, {"STS12": subsets}, aggregation=aggregation)
+        table = ck.tasks.standard.sts(
+            encoder, {"STS12": subsets}, aggregation=aggregation
+        )
         assert table.loc["encoder", "STS12"] == pytest.approx(100 * value)
         assert table.index.name == f"Spearman × 100, {aggregation}"
     assert len({round(value, 6) for value in wanted.values()}) == 3
@@ -48,7 +53,9 @@ def test_the_table_has_two_rows_that_have_learnt_nothing(encoder, texts):
     table = ck.tasks.standard.sts(encoder, tasks)
     assert list(table.index) == ["encoder", "random weights", "TF-IDF"]
     assert list(table) == ["one", "two", "mean"]
-    assert table["mean"].tolist() == pytest.approx(table[["one", "two"]].mean(axis=1).tolist())
+    assert table["mean"].tolist() == pytest.approx(
+        table[["one", "two"]].mean(axis=1).tolist()
+    )
     twin = random_twin(encoder, seed=1)
     assert not torch.equal(twin.encode(few), encoder.encode(few))
     assert twin.pooling == encoder.pooling
@@ -138,7 +145,9 @@ def test_sts_b_test_of_all_minilm_is_the_published_82_03():
     file = next(file for file in SCORED if file.is_file())
     rows = ck.data.load(file)["test"]
     assert len(rows) == 1_379
-    table = ck.tasks.standard.sts(ck.Encoder.from_pretrained(MINI), {"STS-B": triples(rows)})
+    table = ck.tasks.standard.sts(
+        ck.Encoder.from_pretrained(MINI), {"STS-B": triples(rows)}
+    )
     assert round(table.loc["encoder", "STS-B"], 2) == 82.03
 
 
@@ -150,9 +159,13 @@ def test_sts_b_of_all_minilm_on_the_rows_that_have_scores():
 
     rows = ck.data.load(Path(REAL, "glue_data", "STS-B"))["validation"].select(range(100))
     encoder = ck.Encoder.from_pretrained(MINI)
-    found = ck.tasks.standard.sts(encoder, {"one": triples(rows)}).loc["encoder", "one"] / 100
+    found = (
+        ck.tasks.standard.sts(encoder, {"one": triples(rows)}).loc["encoder", "one"] / 100
+    )
     theirs = SentenceTransformer(str(MINI), device="cpu")
-    a, b = (torch.tensor(theirs.encode(rows[name][:])) for name in ("sentence1", "sentence2"))
+    a, b = (
+        torch.tensor(theirs.encode(rows[name][:])) for name in ("sentence1", "sentence2")
+    )
     assert found == pytest.approx(
         ck.tasks.spearman(ck.geometry.pair_cosines(a, b).numpy(), rows["label"]), abs=1e-6
     )
@@ -190,7 +203,9 @@ def test_pseudo_log_likelihood_by_loops(batch_size, encoder, texts):
 def of_pieces():
     """An encoder whose tokenizer knows three words whole, and others by pieces. Neighbours matter to it."""
     found = make_encoder(
-        ck.data.train_tokenizer(["the red kite"] * 9 + ["bcfgjlmnopqsuvwxyz"], vocab_size=70)
+        ck.data.train_tokenizer(
+            ["the red kite"] * 9 + ["bcfgjlmnopqsuvwxyz"], vocab_size=70
+        )
     ).eval()
     with torch.no_grad():
         for weight in found.parameters():
@@ -201,9 +216,15 @@ def of_pieces():
 def test_within_words_the_rest_of_a_word_is_masked_too(of_pieces):
     """Kauf and Ivanova 2023; here by the ## of WordPiece, in the code by the tokenizer's account of words."""
     inside = lambda id: of_pieces.tokenizer.convert_ids_to_tokens(id).startswith("##")  # noqa: E731
-    after = lambda ids, place, i: i >= place and all(inside(id) for id in ids[place + 1 : i + 1])  # noqa: E731
+
+    def after(ids, place, i):
+        return i >= place and all(inside(id) for id in ids[place + 1 : i + 1])  # noqa: E731
+
     whole, split = "the red kite", "the drums dry"
-    parts = [sum(map(inside, of_pieces.tokenizer(text)["input_ids"])) for text in (whole, split)]
+    parts = [
+        sum(map(inside, of_pieces.tokenizer(text)["input_ids"]))
+        for text in (whole, split)
+    ]
     assert parts[0] == 0 and parts[1] > 3
     plain, found = (
         ck.tasks.standard.pseudo_log_likelihoods(of_pieces, [whole, split], metric=metric)
@@ -229,7 +250,9 @@ def passes(encoder, monkeypatch):
 def test_words_of_the_other_side_of_a_pair_stay_visible(of_pieces, monkeypatch):
     """The first words of both sides have the number 0."""
     seen = passes(of_pieces, monkeypatch)
-    ck.tasks.standard.pseudo_log_likelihoods(of_pieces, [("kite", "red")], metric="within_word_l2r")
+    ck.tasks.standard.pseudo_log_likelihoods(
+        of_pieces, [("kite", "red")], metric="within_word_l2r"
+    )
     assert [row.count(of_pieces.tokenizer.mask_token_id) for row in seen] == [1, 1]
 
 
@@ -237,7 +260,9 @@ def test_copies_that_two_texts_share_are_computed_once(encoder, monkeypatch):
     seen = passes(encoder, monkeypatch)
     pair = ["the red kite", "the red drum"]
     ids = [encoder.tokenizer(text)["input_ids"] for text in pair]
-    scores = ck.tasks.standard.pseudo_log_likelihoods(encoder.train(), [pair[0], *pair, pair[1]])
+    scores = ck.tasks.standard.pseudo_log_likelihoods(
+        encoder.train(), [pair[0], *pair, pair[1]]
+    )
     assert len(seen) == len({tuple(row) for row in seen})
     shared = len(ids[0]) == len(ids[1])
     assert len(seen) <= sum(len(row) - 2 for row in ids) - shared
@@ -246,7 +271,10 @@ def test_copies_that_two_texts_share_are_computed_once(encoder, monkeypatch):
 
 def write_blimp(folder, pairs, field="syntax"):
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [{"sentence_good": good, "sentence_bad": bad, "field": field} for good, bad in pairs]
+    rows = [
+        {"sentence_good": good, "sentence_bad": bad, "field": field}
+        for good, bad in pairs
+    ]
     (folder / f"{field}_toy.jsonl").write_text("\n".join(map(json.dumps, rows)))
     return folder
 
@@ -254,17 +282,28 @@ def write_blimp(folder, pairs, field="syntax"):
 def test_blimp_counts_pairs_in_the_right_order(encoder, texts, tmp_path):
     scores = ck.tasks.standard.pseudo_log_likelihoods(encoder, texts[:8])
     best = [texts[row] for row in scores.argsort(descending=True)]
-    right, wrong = list(zip(best, best[1:], strict=False)), list(zip(best[1:], best, strict=False))
+    right, wrong = (
+        list(zip(best, best[1:], strict=False)),
+        list(zip(best[1:], best, strict=False)),
+    )
     write_blimp(tmp_path, right[:3] + wrong[:1])
-    write_blimp(tmp_path, [*wrong[:1], (best[0], best[0])], "semantics")  # a tie counts half
+    write_blimp(
+        tmp_path, [*wrong[:1], (best[0], best[0])], "semantics"
+    )  # a tie counts half
     table = ck.tasks.standard.blimp(encoder, tmp_path, progress=False)
-    assert table["accuracy"].to_dict() == {"semantics_toy": 0.25, "syntax_toy": 0.75, "all": 0.5}
+    assert table["accuracy"].to_dict() == {
+        "semantics_toy": 0.25,
+        "syntax_toy": 0.75,
+        "all": 0.5,
+    }
     assert table["pairs"].tolist() == [2, 4, 6]
     assert table["field"].tolist() == ["semantics", "syntax", ""]
     limited = ck.tasks.standard.blimp(encoder, tmp_path, limit=3, progress=False)
     assert limited.loc["syntax_toy", ["accuracy", "pairs"]].tolist() == [1.0, 3]
     asked = ck.tasks.standard.pseudo_log_likelihoods  # any function that scores texts
-    again = ck.tasks.standard.blimp(lambda texts: asked(encoder, texts), tmp_path, progress=False)
+    again = ck.tasks.standard.blimp(
+        lambda texts: asked(encoder, texts), tmp_path, progress=False
+    )
     assert again.equals(table)
 
 
@@ -297,24 +336,33 @@ def saved(tokenizer, tmp_path):
 def real_layout(folder):
     """A folder with GLUE, STS and BLiMP in small."""
     senteval(folder)
-    rows = "\n".join(f"{'good' if i % 2 else 'bad'} toy number {i}\t{i % 2}" for i in range(40))
+    rows = "\n".join(
+        f"{'good' if i % 2 else 'bad'} toy number {i}\t{i % 2}" for i in range(40)
+    )
     scores = "\n".join(
-        f"{i}\tg\tf\ty\to\ts\ts\ta ball {i}\ta ball {i // 2}\t{i % 5 + 0.5}" for i in range(40)
+        f"{i}\tg\tf\ty\to\ts\ts\ta ball {i}\ta ball {i // 2}\t{i % 5 + 0.5}"
+        for i in range(40)
     )
-    header = (
-        "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2\tscore\n"
-    )
+    header = "index\tgenre\tfilename\tyear\told_index\tsource1\tsource2\tsentence1\tsentence2\tscore\n"
     for split in ("train", "dev"):
-        for task, text in (("SST-2", "sentence\tlabel\n" + rows), ("STS-B", header + scores)):
+        for task, text in (
+            ("SST-2", "sentence\tlabel\n" + rows),
+            ("STS-B", header + scores),
+        ):
             (folder / "glue_data" / task).mkdir(parents=True, exist_ok=True)
             (folder / "glue_data" / task / f"{split}.tsv").write_text(text + "\n")
     write_blimp(folder / "blimp", [("a good toy", "a toy good")])
     return folder
 
 
-def test_the_command_measures_a_folder_and_writes_a_table_and_a_card(saved, tmp_path, capsys):
+def test_the_command_measures_a_folder_and_writes_a_table_and_a_card(
+    saved, tmp_path, capsys
+):
     source = real_layout(tmp_path / "real")
-    assert main(["evaluate", str(saved), "--data", str(source), "--limit", "30", "--quiet"]) == 0
+    assert (
+        main(["evaluate", str(saved), "--data", str(source), "--limit", "30", "--quiet"])
+        == 0
+    )
     table = pandas.read_csv(saved / "evaluation.csv")
     assert list(dict.fromkeys(table["part"])) == ["glue", "sts", "blimp", "geometry"]
     names = table["measurement"].tolist()
@@ -331,8 +379,13 @@ def test_the_command_measures_a_folder_and_writes_a_table_and_a_card(saved, tmp_
 def test_without_data_the_toyshop_is_measured(saved, tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("CONTRAST_KIT_REAL_DATA", raising=False)
     few = [ck.tasks.load(f"toyshop/{name}") for name in ("cola", "stsb")]
-    monkeypatch.setattr(reports, "_tasks", lambda folder: few)  # eight tasks take a minute
-    assert main(["evaluate", str(saved), "--out", str(tmp_path / "out"), "--limit", "60"]) == 0
+    monkeypatch.setattr(
+        reports, "_tasks", lambda folder: few
+    )  # eight tasks take a minute
+    assert (
+        main(["evaluate", str(saved), "--out", str(tmp_path / "out"), "--limit", "60"])
+        == 0
+    )
     told = capsys.readouterr().out
     assert "glue: cola probe, mcc" in told and "BLiMP was left out: no folder" in told
     table = pandas.read_csv(tmp_path / "out" / "evaluation.csv").set_index("measurement")
@@ -348,36 +401,60 @@ def test_the_numbers_of_the_report_are_those_of_the_rooms(saved, texts, tmp_path
     write_blimp(source / "blimp", list(zip(texts[:30], texts[30:60], strict=True)))
     for first, split in ((0, "train"), (60, "dev")):
         file = source / "glue_data" / "STS-B" / f"{split}.tsv"
-        rows = [["x"] * 7 + [texts[first + i], texts[first + i + 1], str(i % 6)] for i in range(50)]
-        file.write_text("\n".join([file.read_text().split("\n")[0], *map("\t".join, rows)]))
-    train, dev = (source / "glue_data" / "SST-2" / f"{split}.tsv" for split in ("train", "dev"))
+        rows = [
+            ["x"] * 7 + [texts[first + i], texts[first + i + 1], str(i % 6)]
+            for i in range(50)
+        ]
+        file.write_text(
+            "\n".join([file.read_text().split("\n")[0], *map("\t".join, rows)])
+        )
+    train, dev = (
+        source / "glue_data" / "SST-2" / f"{split}.tsv" for split in ("train", "dev")
+    )
     lines = train.read_text().splitlines()
-    train.write_text("\n".join([*lines, "fine\t1", "dull\t0", "very dull\t0", "dull again\t0"]))
+    train.write_text(
+        "\n".join([*lines, "fine\t1", "dull\t0", "very dull\t0", "dull again\t0"])
+    )
     dev.write_text("\n".join(lines[:30] + ["a good toy\t1"] * 4))
-    table = ck.tasks.standard.evaluate(encoder, source, limit=None, pairs=29, progress=False).table
-    found = table.set_index("measurement")[["value", "random weights", "baseline"]].astype(float)
+    table = ck.tasks.standard.evaluate(
+        encoder, source, limit=None, pairs=29, progress=False
+    ).table
+    found = table.set_index("measurement")[
+        ["value", "random weights", "baseline"]
+    ].astype(float)
     told = ["stsb probe, spearman", "BLiMP all", "alignment", "uniformity"]
     assert (
         found.loc[told, "value"] != found.loc[told, "random weights"]
     ).all()  # so that an exchange is seen
-    sst2, stsb = (ck.tasks.load(source / "glue_data" / name) for name in ("SST-2", "STS-B"))
+    sst2, stsb = (
+        ck.tasks.load(source / "glue_data" / name) for name in ("SST-2", "STS-B")
+    )
     for column, each in (("value", encoder), ("random weights", random_twin(encoder))):
         of = found[column]
         assert of["sst2 probe, accuracy"] == 100 * ck.tasks.probe(each, sst2)["accuracy"]
         assert of["stsb probe, spearman"] == pytest.approx(
             100 * ck.tasks.probe(each, stsb)["spearman"]
         )
-        minimal = ck.tasks.standard.blimp(each, source / "blimp", limit=29, progress=False)
+        minimal = ck.tasks.standard.blimp(
+            each, source / "blimp", limit=29, progress=False
+        )
         assert of["BLiMP all"] == 100 * minimal["accuracy"]["all"]
         similar = [row for row in stsb.validation if row["label"] >= 4]
-        a, b = (each.encode([row[name] for row in similar]) for name in ("sentence1", "sentence2"))
-        assert of["alignment"] == pytest.approx(ck.geometry.alignment(a, b).item(), rel=1e-5)
+        a, b = (
+            each.encode([row[name] for row in similar])
+            for name in ("sentence1", "sentence2")
+        )
+        assert of["alignment"] == pytest.approx(
+            ck.geometry.alignment(a, b).item(), rel=1e-5
+        )
         texts = {*stsb.validation["sentence1"], *stsb.validation["sentence2"]}
         assert of["uniformity"] == pytest.approx(
             ck.geometry.uniformity(each.encode(sorted(texts))).item(), rel=1e-4
         )
     scores = ck.tasks.standard.sts(encoder, ck.tasks.standard.read_sts(source))
-    assert found.loc["STS12, Spearman"].tolist() == pytest.approx(scores["STS12"].tolist())
+    assert found.loc["STS12, Spearman"].tolist() == pytest.approx(
+        scores["STS12"].tolist()
+    )
     right = [
         row["label"] == 0 for row in sst2.validation
     ]  # the most frequent class of the training rows
@@ -387,13 +464,17 @@ def test_the_numbers_of_the_report_are_those_of_the_rooms(saved, texts, tmp_path
 def test_a_folder_without_a_trained_head_gets_no_blimp(saved, tmp_path):
     config = json.loads((saved / "config.json").read_text())
     assert reports.has_word_head(saved) and reports.has_word_head("a/name")
-    (saved / "config.json").write_text(json.dumps(config | {"architectures": ["RobertaModel"]}))
+    (saved / "config.json").write_text(
+        json.dumps(config | {"architectures": ["RobertaModel"]})
+    )
     assert not reports.has_word_head(saved)
     for without in (
         {"taught_without_words": "ELECTRA's"},
         {"architectures": ["ElectraForPreTraining"]},
     ):
-        (saved / "config.json").write_text(json.dumps(config | {"model_type": "electra"} | without))
+        (saved / "config.json").write_text(
+            json.dumps(config | {"model_type": "electra"} | without)
+        )
         assert not reports.has_word_head(saved)
     (saved / "config.json").write_text(json.dumps(config))
     encoder = ck.Encoder.from_pretrained(saved)
@@ -402,7 +483,9 @@ def test_a_folder_without_a_trained_head_gets_no_blimp(saved, tmp_path):
         "replaced token detection"  # before it is saved, too
     )
     assert not reports.has_word_head(encoder)
-    (saved / "config.json").write_text(json.dumps(config | {"architectures": ["RobertaModel"]}))
+    (saved / "config.json").write_text(
+        json.dumps(config | {"architectures": ["RobertaModel"]})
+    )
     source = write_blimp(tmp_path / "data" / "blimp", [("a", "b")]).parent
     with pytest.raises(ValueError, match="no trained vocabulary head"):
         ck.tasks.standard.evaluate(saved, source, parts=("blimp",), progress=False)
@@ -431,9 +514,13 @@ def test_the_command_hands_on_what_it_was_given(saved, tmp_path, monkeypatch, ca
     assert main(["evaluate", str(saved), *more, str(tmp_path / "out")]) == 0
     (args, how), out = given
     assert args == (str(saved), "mine") and out == tmp_path / "out"
-    assert how == dict(parts=["sts"], limit=None, pairs=7, pooling="first", progress=False)
+    assert how == dict(
+        parts=["sts"], limit=None, pairs=7, pooling="first", progress=False
+    )
     given.clear()
     assert main(["evaluate", str(saved), "--limit", "9", "--pairs", "0"]) == 0
     (args, how), out = given
     assert args == (str(saved), "theirs") and out == saved
-    assert how == dict(parts=list(reports.PARTS), limit=9, pairs=None, pooling=None, progress=True)
+    assert how == dict(
+        parts=list(reports.PARTS), limit=9, pairs=None, pooling=None, progress=True
+    )

@@ -87,7 +87,9 @@ def test_with_dropout_the_replay_repeats_every_mask(name, tokenizer, batch):
     with torch.no_grad():
         views = objective.views(batch, torch.Generator().manual_seed(7))
     vectors, sums, counts = {}, {}, {}
-    seeds = [int(torch.randint(2**62, ())) for view in views.values() for _ in cut(view, 5)]
+    seeds = [
+        int(torch.randint(2**62, ())) for view in views.values() for _ in cut(view, 5)
+    ]
     for view_name, view in views.items():
         chunks = []
         for chunk in cut(view, 5):
@@ -101,16 +103,21 @@ def test_with_dropout_the_replay_repeats_every_mask(name, tokenizer, batch):
             ck.objectives.base.add(sums, chunk.sums)
         ck.objectives.base.add(counts, objective.term_counts(view_name, view))
     local = {part: value / counts[part] for part, value in sums.items()}
-    total = objective.total(local | objective.contrast(vectors, objective.facts(batch, views)))
+    total = objective.total(
+        local | objective.contrast(vectors, objective.facts(batch, views))
+    )
     total.backward()
     assert parts["loss"] == pytest.approx(total.item(), rel=1e-12)
     assert largest_difference(ours, gradients(objective)) < EXACT
 
 
 def test_accumulation_averages_the_gradients_of_the_contrasts(tokenizer, batch):
-    objective = ck.objectives.CMLM(make_encoder(tokenizer), contrast="info_nce", mlm=False).double()
+    objective = ck.objectives.CMLM(
+        make_encoder(tokenizer), contrast="info_nce", mlm=False
+    ).double()
     halves = [
-        {key: value[rows] for key, value in batch.items()} for rows in (slice(0, 5), slice(5, 10))
+        {key: value[rows] for key, value in batch.items()}
+        for rows in (slice(0, 5), slice(5, 10))
     ]
     generator = torch.Generator().manual_seed(7)
     found = []
@@ -131,8 +138,12 @@ def test_accumulation_adds_no_negatives(tokenizer, batch):
     whole, _ = one_step(objective, [batch])
     halves, _ = one_step(objective, cut(batch, 6))
     # At a high temperature the loss is close to the log of the number of candidates: 12 against 6.
-    assert whole["contrast"] == pytest.approx(torch.log(torch.tensor(12.0)).item(), abs=0.1)
-    assert halves["contrast"] == pytest.approx(torch.log(torch.tensor(6.0)).item(), abs=0.1)
+    assert whole["contrast"] == pytest.approx(
+        torch.log(torch.tensor(12.0)).item(), abs=0.1
+    )
+    assert halves["contrast"] == pytest.approx(
+        torch.log(torch.tensor(6.0)).item(), abs=0.1
+    )
 
 
 def test_a_row_without_a_selected_token_is_no_nan(tokenizer, batch):
@@ -158,7 +169,9 @@ def test_a_contrast_that_is_only_logged_is_no_loss(encoder, batch):
 
     for chunk_size in (None, 5):
         parts, ours = one_step(Watched(encoder).double(), [batch], chunk_size=chunk_size)
-        _, expected = one_step(ck.objectives.MLM(encoder).double(), [batch], chunk_size=chunk_size)
+        _, expected = one_step(
+            ck.objectives.MLM(encoder).double(), [batch], chunk_size=chunk_size
+        )
         assert 0 < parts["cone"] <= 1 and parts["loss"] == parts["mlm"]
         assert largest_difference(ours, expected) < EXACT
 
@@ -169,16 +182,23 @@ def test_the_contrast_is_told_what_only_the_views_know(chunk_size, encoder, batc
 
     class Counted(ck.objectives.CMLM):
         def facts(self, batch, views):
-            return super().facts(batch, views) | {"masked": views["T0"]["selected"].sum(1)}
+            return super().facts(batch, views) | {
+                "masked": views["T0"]["selected"].sum(1)
+            }
 
         def contrast(self, vectors, facts):
-            return super().contrast(vectors, facts) | {"masked": facts["masked"].double().mean()}
+            return super().contrast(vectors, facts) | {
+                "masked": facts["masked"].double().mean()
+            }
 
     objective = Counted(encoder, p_m=0.4)
     selected = objective.views(batch, torch.Generator().manual_seed(7))["T0"]["selected"]
     parts, _ = one_step(objective, [batch], chunk_size=chunk_size)
     assert parts["masked"] == pytest.approx(selected.sum().item() / len(selected))
-    assert objective(batch, torch.Generator().manual_seed(7))["masked"].item() == parts["masked"]
+    assert (
+        objective(batch, torch.Generator().manual_seed(7))["masked"].item()
+        == parts["masked"]
+    )
 
 
 @pytest.mark.parametrize("chunk_size", [None, 5])
@@ -192,7 +212,9 @@ def test_all_is_encoded_in_the_precision_asked_for_and_the_contrast_is_not(
         setattr(
             objective,
             name,
-            lambda *given: found.add((name, torch.is_autocast_enabled("cpu"))) or of(*given),
+            lambda *given: (
+                found.add((name, torch.is_autocast_enabled("cpu"))) or of(*given)
+            ),
         )
 
     for name in ("views", "encode", "contrast"):

@@ -38,7 +38,9 @@ def lines(tmp_path):
     """Rows with named classes in a file of a user's own; it gives its path."""
 
     def written(classes=("pos", "neg")):
-        rows = [{"text": f"text {n}", "label": classes[n % len(classes)]} for n in range(20)]
+        rows = [
+            {"text": f"text {n}", "label": classes[n % len(classes)]} for n in range(20)
+        ]
         (tmp_path / "mine.jsonl").write_text("\n".join(map(json.dumps, rows)))
         return tmp_path / "mine.jsonl"
 
@@ -50,12 +52,19 @@ def mine(*names):
 
 
 def test_classes_have_the_integers_of_the_task_that_is_given(lines):
-    for names in (("pos", "neg"), ("neg", "pos"), ("neu", "pos", "neg")):  # not all need occur
+    for names in (
+        ("pos", "neg"),
+        ("neg", "pos"),
+        ("neu", "pos", "neg"),
+    ):  # not all need occur
         train = tasks.load(lines(), task=mine(*names)).train
         assert [names[label] for label in train["label"][:2]] == ["pos", "neg"]
         assert train.features["label"].names == list(names)
     task = mine("neg", "pos")
-    assert tasks.load(lines(), task=task, labels=("pos", "neg")).train["label"][:2] == [1, 0]
+    assert tasks.load(lines(), task=task, labels=("pos", "neg")).train["label"][:2] == [
+        1,
+        0,
+    ]
     with pytest.raises(ValueError, match="The label 'neg' is none of good"):
         tasks.load(lines(), task=mine("good", "bad"))
     for unnamed in ((1, 0), ("1", "0")):
@@ -78,7 +87,9 @@ def test_tasks_are_found_by_the_names_of_their_data():
     names = {"toyshop/mnli": "mnli", "SST-2": "sst2", "amazon_kitchen": "amazon"}
     for name, task in (names | {Path("glue") / "STS-B": "stsb"}).items():
         assert tasks.get_task(name) is tasks.TASKS[task]
-    with pytest.raises(ValueError, match="There is no task .*'sst3'; did you mean 'sst2'"):
+    with pytest.raises(
+        ValueError, match="There is no task .*'sst3'; did you mean 'sst2'"
+    ):
         tasks.get_task("sst3")
 
 
@@ -99,7 +110,9 @@ def test_metrics_of_constant_predictions_are_zero():
     assert tasks.f1([0, 0], [0, 0]) == 0
     assert tasks.pearson([2.0, 2.0, 2.0], [1.0, 2.0, 3.0]) == 0
     assert tasks.spearman(np.full(4, 0.3, np.float32), [1.0, 2.0, 3.0, 3.0]) == 0
-    assert tasks.spearman([0.3, 0.3 + 1e-9, 0.3], [1.0, 3.0, 2.0]) == 0  # equal but for rounding
+    assert (
+        tasks.spearman([0.3, 0.3 + 1e-9, 0.3], [1.0, 3.0, 2.0]) == 0
+    )  # equal but for rounding
 
 
 def test_pearson_and_spearman_are_not_exchanged():
@@ -110,10 +123,16 @@ def test_pearson_and_spearman_are_not_exchanged():
 
 def test_macro_f1_is_of_the_classes_of_the_labels_and_counts_each_the_same():
     predicted, truth = [0, 0, 1, 2, 2, 2], [0, 1, 1, 2, 2, 0]
-    each = [2 * 1 / (2 + 2), 2 * 1 / (1 + 2), 2 * 2 / (3 + 2)]  # 2 × right / (said + there)
+    each = [
+        2 * 1 / (2 + 2),
+        2 * 1 / (1 + 2),
+        2 * 2 / (3 + 2),
+    ]  # 2 × right / (said + there)
     assert tasks.macro_f1(predicted, truth) == pytest.approx(sum(each) / 3)
     assert tasks.macro_f1([0] * 10, [0] * 9 + [1]) == pytest.approx(2 * 9 / 19 / 2)
-    assert tasks.macro_f1([0, 0, 2], [0, 0, 0]) == pytest.approx(0.8)  # 2 is said, but no label
+    assert tasks.macro_f1([0, 0, 2], [0, 0, 0]) == pytest.approx(
+        0.8
+    )  # 2 is said, but no label
 
 
 def test_classes_with_names_are_numbered_as_the_task_numbers_them():
@@ -121,14 +140,18 @@ def test_classes_with_names_are_numbered_as_the_task_numbers_them():
     from datasets import ClassLabel, Dataset, Features, Value
 
     mine = tasks.Task("mine", ("text",), ("bad", "good"), ("f1",))
-    features = Features({"text": Value("string"), "label": ClassLabel(names=["good", "bad"])})
+    features = Features(
+        {"text": Value("string"), "label": ClassLabel(names=["good", "bad"])}
+    )
     rows = Dataset.from_dict(
         {"text": ["fine", "dull", "poor"], "label": [0, 1, 1]}, features=features
     )
     data = tasks.TaskData(mine, {"train": rows})
     assert data.train["label"] == [1, 0, 0] and rows["label"] == [0, 1, 1]
     with pytest.raises(ValueError, match="The label 'good' is none of bad, fair"):
-        tasks.TaskData(tasks.Task("mine", ("text",), ("bad", "fair"), ("f1",)), {"train": rows})
+        tasks.TaskData(
+            tasks.Task("mine", ("text",), ("bad", "fair"), ("f1",)), {"train": rows}
+        )
 
 
 def test_metrics_that_there_are_not_or_that_labels_do_not_have_are_refused():
@@ -147,13 +170,24 @@ def test_a_metric_of_ones_own_selects_and_is_reported(start, monkeypatch):
         return -float(np.abs(predicted - labels).mean())
 
     monkeypatch.setitem(tasks.METRICS, "nearness", nearness)
-    of_classes = tasks.Task("mine", ("review",), ("bad", "meh", "good"), ("nearness", "accuracy"))
+    of_classes = tasks.Task(
+        "mine", ("review",), ("bad", "meh", "good"), ("nearness", "accuracy")
+    )
     of_scores = tasks.Task("stars", ("review",), None, ("nearness", "spearman"))
-    assert tasks.score(of_classes, [0, 2, 2], [0, 0, 2]) == {"nearness": -2 / 3, "accuracy": 2 / 3}
+    assert tasks.score(of_classes, [0, 2, 2], [0, 0, 2]) == {
+        "nearness": -2 / 3,
+        "accuracy": 2 / 3,
+    }
     rows = [{"review": text, "label": len(text) % 3} for text in toyshop.corpus(24)]
     for task in (of_classes, of_scores):
-        tuned = tasks.fine_tune(start, rows[:16], rows[16:], task=task, steps=2, evaluate_every=1)
-        assert tuned.best["nearness"] == max(row["nearness"] for row in tuned.validation) <= 0
+        tuned = tasks.fine_tune(
+            start, rows[:16], rows[16:], task=task, steps=2, evaluate_every=1
+        )
+        assert (
+            tuned.best["nearness"]
+            == max(row["nearness"] for row in tuned.validation)
+            <= 0
+        )
 
 
 @pytest.mark.parametrize("test", ["review,mood\nx,\ny,\n", "review\nx\ny\n"])
@@ -165,7 +199,10 @@ def test_a_test_split_may_have_no_labels(named, test, tmp_path):
     (tmp_path / "test.csv").write_text(test)
     mine = tasks.Task("mine", ("review",), ("good", "bad"), ("accuracy",))
     data = tasks.load(tmp_path, task=mine, label="mood")
-    assert data.train["label"][:] == [0, 1] and data.splits["test"]["review"][:] == ["x", "y"]
+    assert data.train["label"][:] == [0, 1] and data.splits["test"]["review"][:] == [
+        "x",
+        "y",
+    ]
     with pytest.raises(ValueError, match="test labels of mine are secret"):
         _ = data.test
 
@@ -174,7 +211,9 @@ def test_mnli_counts_once_in_the_average():
     eight = dict(qqp=0, qnli=0, sst2=0, cola=0, rte=0, mrpc=0, stsb=0)
     both = eight | {"mnli_matched": 80, "mnli_mismatched": 84}
     assert tasks.glue_average(both) == pytest.approx(82 / 8)
-    assert tasks.glue_average(eight | {"mnli": 80, "mnli_matched": 90, "wnli": None}) == 10
+    assert (
+        tasks.glue_average(eight | {"mnli": 80, "mnli_matched": 90, "wnli": None}) == 10
+    )
     with pytest.raises(KeyError, match="mnli"):
         tasks.glue_average(eight)
 
@@ -196,7 +235,9 @@ def dots(count, seed):
 
 def test_probes_find_only_what_the_vectors_hold():
     train, test, other = dots(200, 0), dots(200, 1), dots(200, 2)
-    shuffled = [row | {"label": of["label"]} for row, of in zip(train, other, strict=True)]
+    shuffled = [
+        row | {"label": of["label"]} for row, of in zip(train, other, strict=True)
+    ]
     for look, least in ((tasks.linear_probe, 0.93), (partial(tasks.knn_probe, k=7), 0.8)):
         assert look(Reader(), train, test, task="sst2")["accuracy"] > least
         assert look(Reader(), shuffled, test, task="sst2")["accuracy"] < 0.7
@@ -227,7 +268,9 @@ def test_the_nearer_neighbours_win_a_tie_in_a_narrow_cone_too():
 
 def test_labels_are_not_read_to_predict(opinions, vocabulary):
     few = take(opinions.train, 8)
-    tuned = tasks.fine_tune(make_encoder(vocabulary), few, task="sst2", steps=1, batch_size=4)
+    tuned = tasks.fine_tune(
+        make_encoder(vocabulary), few, task="sst2", steps=1, batch_size=4
+    )
     rows = labelled(("a fine kite", "good"), ("a dull drum", None))
     bare = [{"sentence": row["sentence"]} for row in rows]
     assert tuned.predict(rows).tolist() == tuned.predict(bare).tolist()
@@ -236,15 +279,22 @@ def test_labels_are_not_read_to_predict(opinions, vocabulary):
 def test_of_several_neighbours_the_mean_is_taken_not_the_middle():
     scores = [("9 1", 0), ("8 1", 0), ("7 1", 5), ("1 9", 1), ("1 8", 1), ("1 7", 1)]
     train, test = (
-        [{"sentence1": text, "sentence2": text, "label": float(score)} for text, score in rows]
+        [
+            {"sentence1": text, "sentence2": text, "label": float(score)}
+            for text, score in rows
+        ]
         for rows in (scores, [("8 1", 2), ("1 8", 1)])
     )
-    assert tasks.knn_probe(Reader(), train, test, task="stsb", k=3)["spearman"] == pytest.approx(1)
+    assert tasks.knn_probe(Reader(), train, test, task="stsb", k=3)[
+        "spearman"
+    ] == pytest.approx(1)
 
 
 def test_a_probe_learns_from_the_training_rows_and_is_scored_on_the_validation_rows():
     train, validation = dots(60, 0), dots(50, 1)
-    data = tasks.TaskData(tasks.get_task("sst2"), {"train": train, "validation": validation})
+    data = tasks.TaskData(
+        tasks.get_task("sst2"), {"train": train, "validation": validation}
+    )
     how = dict(strength=1.0)
     found, few = (tasks.probe(Reader(), data, limit=limit, **how) for limit in (None, 30))
     assert found == tasks.linear_probe(Reader(), train, validation, task="sst2", **how)
@@ -270,19 +320,31 @@ def test_the_weights_of_the_best_evaluation_are_returned(opinions, vocabulary):
     how = dict(task="sst2", lr=5e-3, evaluate_every=10, steps=65)
     tuned = tasks.fine_tune(start, *rows, **how)
     assert [row["step"] for row in tuned.validation] == [10, 20, 30, 40, 50, 60, 65]
-    best = max(tuned.validation, key=lambda row: row["accuracy"])  # of equals, the earliest
+    best = max(
+        tuned.validation, key=lambda row: row["accuracy"]
+    )  # of equals, the earliest
     assert tuned.best == best and tuned.best_step == best["step"]
     assert tuned.evaluate(rows[1])["accuracy"] == best["accuracy"]
     assert tasks.weights_hash(start) == before != tasks.weights_hash(tuned.encoder)
     again = tasks.fine_tune(start, *rows, **how)
     assert again.validation == tuned.validation  # the same seed, the same run
-    still = tasks.fine_tune(start, *rows, **how | dict(steps=4, lr=1e-12, evaluate_every=2))
-    assert still.validation[0]["accuracy"] == still.best["accuracy"] and still.best_step == 2
+    still = tasks.fine_tune(
+        start, *rows, **how | dict(steps=4, lr=1e-12, evaluate_every=2)
+    )
+    assert (
+        still.validation[0]["accuracy"] == still.best["accuracy"] and still.best_step == 2
+    )
 
 
 def test_fine_tuning_begins_with_the_weights_it_is_given(opinions, vocabulary):
     start = make_encoder(vocabulary)
-    ck.fit(CMLM(start), list(opinions.train["sentence"][:64]), steps=4, lr=1e-3, progress=False)
+    ck.fit(
+        CMLM(start),
+        list(opinions.train["sentence"][:64]),
+        steps=4,
+        lr=1e-3,
+        progress=False,
+    )
     seen = []
 
     class Watched(FineTune):
@@ -298,7 +360,9 @@ def test_an_epoch_is_every_row_once(opinions, vocabulary):
     start, rows = make_encoder(vocabulary), take(opinions.train, 20)
     tuned = tasks.fine_tune(start, rows, task="sst2", epochs=3)
     assert tuned.run.steps == 6  # ceil(20 / 16) = 2 updates an epoch
-    assert tasks.fine_tune(start, rows, task="sst2").run.steps == 2  # one epoch by default
+    assert (
+        tasks.fine_tune(start, rows, task="sst2").run.steps == 2
+    )  # one epoch by default
 
 
 @pytest.mark.parametrize("precision", ["float32", "bf16"])
@@ -321,10 +385,14 @@ def test_a_run_is_evaluated_in_its_own_precision(opinions, vocabulary, precision
 def test_a_task_model_takes_its_head_along(opinions, vocabulary):
     rows = take(opinions.train, 40)
     first = tasks.fine_tune(make_encoder(vocabulary), rows, task="sst2", steps=5, lr=1e-3)
-    moved = tasks.fine_tuning.prepare(first.objective, SCL, tasks.get_task("yelp"), seed=9)
+    moved = tasks.fine_tuning.prepare(
+        first.objective, SCL, tasks.get_task("yelp"), seed=9
+    )
     assert torch.equal(moved.head.out.weight, first.objective.head.out.weight)
     assert moved.head.out.weight is not first.objective.head.out.weight
-    fresh = tasks.fine_tuning.prepare(first.objective, SCL, tasks.get_task("mnli"), seed=9)
+    fresh = tasks.fine_tuning.prepare(
+        first.objective, SCL, tasks.get_task("mnli"), seed=9
+    )
     assert fresh.head.out.weight.shape == (3, 32)
 
 
@@ -346,7 +414,9 @@ def test_fine_tuning_learns_scores_of_a_new_task():
         rows.append({"text": line["text"], "label": 4.0 * (line["opinion"] != "none")})
     words = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=500)
     how = dict(task=mood, steps=100, lr=3e-3, evaluate_every=50)
-    tuned = tasks.fine_tune(make_encoder(words, pooling="mean"), rows[:600], rows[600:800], **how)
+    tuned = tasks.fine_tune(
+        make_encoder(words, pooling="mean"), rows[:600], rows[600:800], **how
+    )
     metrics = tuned.evaluate(rows[800:])
     assert metrics["pearson"] > 0.5 and set(metrics) == {"spearman", "pearson"}
 
@@ -355,7 +425,9 @@ def test_predictions_keep_the_order_of_the_rows(opinions, vocabulary):
     objective = FineTune(make_encoder(vocabulary, pooling="mean")).eval()
     rows = take(opinions.validation, 30)
     together = tasks.predict(objective, rows, task="sst2", batch_size=7)
-    alone = [tasks.predict(objective, rows.select([i]), task="sst2")[0] for i in range(30)]
+    alone = [
+        tasks.predict(objective, rows.select([i]), task="sst2")[0] for i in range(30)
+    ]
     assert together.tolist() == alone
     one = copy.deepcopy(objective)
     one.head.out.bias.data[1] += 100
@@ -409,7 +481,9 @@ def test_real_paraphrases_are_better_than_the_majority(words):
     for name, least in (("mrpc", 0.694), ("rte", 0.5)):
         data = tasks.load(f"glue/{name}", folder=Path(REAL, "glue_data"))
         encoder, train = ck.Encoder.tiny(words, pooling="mean"), take(data.train, 2400)
-        found = tasks.linear_probe(encoder, train, data.validation, task=name, strength=1e-3)
+        found = tasks.linear_probe(
+            encoder, train, data.validation, task=name, strength=1e-3
+        )
         assert found["accuracy"] > least
 
 
@@ -425,7 +499,8 @@ def test_real_similarity_without_training(words):
 def test_the_seed_makes_head_and_order(opinions, vocabulary):
     start, sst2, seen = make_encoder(vocabulary), tasks.get_task("sst2"), []
     heads = [
-        tasks.fine_tuning.prepare(start, FineTune, sst2, seed).head.out.weight for seed in (0, 0, 1)
+        tasks.fine_tuning.prepare(start, FineTune, sst2, seed).head.out.weight
+        for seed in (0, 0, 1)
     ]
     assert torch.equal(heads[0], heads[1]) and not torch.equal(heads[0], heads[2])
 

@@ -13,13 +13,20 @@ from contrast_kit.tasks import protocols
 from contrast_kit.tasks.results import Results, interval
 
 SMALL = replace(
-    protocols.CMLM, sizes=(20,), draws=2, seeds=(31, 42), validation=40, most_test={"sst2": 60}
+    protocols.CMLM,
+    sizes=(20,),
+    draws=2,
+    seeds=(31, 42),
+    validation=40,
+    most_test={"sst2": 60},
 )
 
 
 def test_a_baseline_has_the_rows_of_the_runs():
     data = tasks.load("toyshop/sst2")
-    encoder = ck.Encoder.tiny(ck.data.train_tokenizer(data.train["sentence"][:200], vocab_size=300))
+    encoder = ck.Encoder.tiny(
+        ck.data.train_tokenizer(data.train["sentence"][:200], vocab_size=300)
+    )
     once = replace(SMALL, steps=1, epochs={}, evaluate_every=1)
     ran = tasks.run(once, data, encoder, ["FT"], progress=False)
     counted = tasks.baseline(once, data)
@@ -37,7 +44,9 @@ def test_a_baseline_predicts_what_it_is_given():
         return np.full(len(unseen), np.bincount(labels).argmax())
 
     found = tasks.baseline(SMALL, data, commonest, "majority").table
-    assert set(seen) == {(20, 20, 40), (20, 20, 60)} and set(found["method"]) == {"majority"}
+    assert set(seen) == {(20, 20, 40), (20, 20, 60)} and set(found["method"]) == {
+        "majority"
+    }
     held = tasks.hold_out(data, validation=40, most_test=60)
     share = np.mean([row["label"] for row in held.test])
     assert found["test"].round(6).isin([round(share, 6), round(1 - share, 6)]).all()
@@ -69,7 +78,9 @@ def results(scores):
 
 def test_intervals_are_the_differences():
     rng = np.random.default_rng(0)
-    of = results({"FT": rng.random((4, 3)), "A": rng.random((4, 3)), "B": rng.random((4, 3))})
+    of = results(
+        {"FT": rng.random((4, 3)), "A": rng.random((4, 3)), "B": rng.random((4, 3))}
+    )
     found, table = of.intervals("FT"), of.differences("FT").set_index("method")
     assert list(found) == ["A", "B"] and list(of.intervals("FT", ["B"])) == ["B"]
     assert found["B"] == tuple(table.loc["B", ["difference", "low", "high"]])
@@ -77,12 +88,17 @@ def test_intervals_are_the_differences():
 
 def test_spread_takes_the_luck_of_seeds_out_of_the_draws():
     rng = np.random.default_rng(1)
-    runs = 0.5 + 0.3 * rng.standard_normal((4000, 1)) + 0.1 * rng.standard_normal((4000, 3))
+    runs = (
+        0.5 + 0.3 * rng.standard_normal((4000, 1)) + 0.1 * rng.standard_normal((4000, 3))
+    )
     found = results({"FT": runs}).spread().loc["FT"]
     assert found["between_draws"] == pytest.approx(0.3, rel=0.05)
     assert found["between_seeds"] == pytest.approx(0.1, rel=0.05)
     assert np.std(runs.mean(1)) > found["between_draws"]
-    assert results({"FT": [[0.1, 0.9], [0.9, 0.1]]}).spread().loc["FT", "between_draws"] == 0.0
+    assert (
+        results({"FT": [[0.1, 0.9], [0.9, 0.1]]}).spread().loc["FT", "between_draws"]
+        == 0.0
+    )
     low, high = interval(runs[:5].mean(1))
     assert low < high
 
@@ -91,7 +107,9 @@ def test_cells_hold_the_printed_numbers():
     tall, printed = ck.papers.cells("cmlm", 1), ck.papers.table("cmlm", 1)
     keyed = printed.set_index(["n", "method"])
     columns = [name for name in keyed if not name.endswith(" sd")]
-    assert len(tall) == len(printed) * len(columns) and set(tall["column"]) == set(columns)
+    assert len(tall) == len(printed) * len(columns) and set(tall["column"]) == set(
+        columns
+    )
     for row in tall.sample(20, random_state=0).itertuples():
         line = keyed.loc[(row.n, row.method), [row.column, f"{row.column} sd"]]
         assert np.array_equal([row.score, row.sd], line, equal_nan=True)

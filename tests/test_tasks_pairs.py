@@ -41,7 +41,9 @@ def test_a_cone_has_a_small_gap_and_the_same_order(pairs, tokenizer):
         def encode(self, texts):
             return torch.nn.functional.pad(bag.encode(texts), (0, 1), value=50.0)
 
-    wide, narrow = (ck.tasks.similar_against_random(each, pairs) for each in (bag, Narrow()))
+    wide, narrow = (
+        ck.tasks.similar_against_random(each, pairs) for each in (bag, Narrow())
+    )
     assert narrow.gap < wide.gap / 10 and narrow.auc > 0.9
 
 
@@ -79,7 +81,9 @@ def test_hidden_words_are_found_by_one_who_knows_and_by_loops(tokenizer):
             ids = view["input_ids"].clone()
             ids[0, place] = tokenizer.mask_token_id
             with torch.no_grad():
-                scores = encoder.eval().mlm_logits(encoder(view | {"input_ids": ids})[0, place])
+                scores = encoder.eval().mlm_logits(
+                    encoder(view | {"input_ids": ids})[0, place]
+                )
             hits.append(view["input_ids"][0, place] in scores.topk(9).indices)
     encoder.train()
     assert ck.tasks.fill_rate(encoder, texts, k=9) == pytest.approx(sum(hits) / len(hits))

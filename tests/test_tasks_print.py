@@ -14,13 +14,16 @@ from contrast_kit.objectives import MLM, FineTune
 from contrast_kit.tasks import Pipeline, Protocol, probes, protocols
 from contrast_kit.tasks.results import Results
 
-QUICK = Protocol("quick", sizes=(20,), draws=1, seeds=(31,), validation=30, epochs={20: 1}, lr=1e-3)
+QUICK = Protocol(
+    "quick", sizes=(20,), draws=1, seeds=(31,), validation=30, epochs={20: 1}, lr=1e-3
+)
 
 
 def small(name, rows=30):
     data = tasks.load(f"toyshop/{name}")
     parts = {
-        split: r if split == "train" else r.select(range(rows)) for split, r in data.splits.items()
+        split: r if split == "train" else r.select(range(rows))
+        for split, r in data.splits.items()
     }
     return tasks.TaskData(data.task, parts, data.name)
 
@@ -34,35 +37,50 @@ def small(name, rows=30):
         (protocols.CMLM, "cola", "mcc"),
     ],
 )
-def test_each_paper_selects_and_reports_by_its_metric(protocol, task, metric, start, monkeypatch):
+def test_each_paper_selects_and_reports_by_its_metric(
+    protocol, task, metric, start, monkeypatch
+):
     """CAPT 3.2: "Pearson correlation for STS-B"; COCO-LM, table 1: Spearman; SCL selects by "validation accuracy"."""
     from contrast_kit.tasks import runs as grid
 
     plan = replace(QUICK, metrics=protocol.metrics, test=protocol.test, validation=20)
     seen, real = [], grid.fine_tune
-    monkeypatch.setattr(grid, "fine_tune", lambda *a, **o: seen.append(real(*a, **o)) or seen[-1])
+    monkeypatch.setattr(
+        grid, "fine_tune", lambda *a, **o: seen.append(real(*a, **o)) or seen[-1]
+    )
     data = small(task, 40)
     row = tasks.run(plan, data, start, ["FT"], progress=False).table.iloc[0]
     assert row["metric"] == metric == seen[0].task.metrics[0]
     held = tasks.hold_out(data, validation=20, test=protocol.test)
     assert row["test"] == pytest.approx(seen[0].evaluate(held.test)[metric])
     if protocol.test != "validation":
-        assert row["validation"] == pytest.approx(max(each[metric] for each in seen[0].validation))
+        assert row["validation"] == pytest.approx(
+            max(each[metric] for each in seen[0].validation)
+        )
 
 
 def test_mnli_is_tested_on_both_kinds_of_rows_where_a_paper_prints_both(start):
     for protocol in (protocols.CMLM, protocols.COCO_LM):
         assert protocol.mismatched
-    for protocol in (protocols.CMLM_FULL, protocols.CAPT, protocols.SCL_FEW_SHOT):  # one MNLI
+    for protocol in (
+        protocols.CMLM_FULL,
+        protocols.CAPT,
+        protocols.SCL_FEW_SHOT,
+    ):  # one MNLI
         assert not protocol.mismatched
     data = small("mnli")
-    both = tasks.run(replace(QUICK, mismatched=True), data, start, ["FT", "SCL"], progress=False)
+    both = tasks.run(
+        replace(QUICK, mismatched=True), data, start, ["FT", "SCL"], progress=False
+    )
     few = data.train.select(tasks.draw(data.train["label"], 20, [0, 0, 20]))
     held = tasks.hold_out(data, validation=30)
     how = dict(task="mnli", seed=31, **QUICK.training(20))
     tuned = tasks.fine_tune(start, few, held.validation, **how)
     row = both.table.iloc[0]
-    assert row["test_mismatched"] == tuned.evaluate(data.splits["test_mismatched"])["accuracy"]
+    assert (
+        row["test_mismatched"]
+        == tuned.evaluate(data.splits["test_mismatched"])["accuracy"]
+    )
     assert row["test"] == tuned.evaluate(data.splits["test_matched"])["accuracy"]
     summary = both.summary().set_index(["task", "method"])
     assert summary.loc[("toyshop/mnli-mm", "FT"), "reported"] == row["test_mismatched"]
@@ -75,7 +93,9 @@ def test_mnli_is_tested_on_both_kinds_of_rows_where_a_paper_prints_both(start):
 def test_glues_secret_mismatched_rows_are_not_tested_on():
     from datasets import Dataset
 
-    rows = [{"premise": f"p {i}", "hypothesis": f"h {i}", "label": i % 3} for i in range(60)]
+    rows = [
+        {"premise": f"p {i}", "hypothesis": f"h {i}", "label": i % 3} for i in range(60)
+    ]
     secret = Dataset.from_list([row | {"label": -1} for row in rows[:5]])
     parts = {
         f"validation_{kind}": Dataset.from_list(rows[a:])
@@ -85,7 +105,10 @@ def test_glues_secret_mismatched_rows_are_not_tested_on():
     held = tasks.hold_out(
         tasks.TaskData(tasks.get_task("mnli"), parts), validation=20, mismatched=True
     )
-    assert len(held.mismatched) == 40 and (len(held.validation), len(held.test)) == (20, 40)
+    assert len(held.mismatched) == 40 and (len(held.validation), len(held.test)) == (
+        20,
+        40,
+    )
 
 
 def test_coco_lm_and_capt_hand_on_all_their_settings(opinions, start, monkeypatch):
@@ -105,8 +128,16 @@ def test_coco_lm_and_capt_hand_on_all_their_settings(opinions, start, monkeypatc
             {"FT": Pipeline(), "own": Pipeline(partial(FineTune, head="linear"))},
         )
     for (objective, training), decay in zip(seen[::2], (0.01, 0.1), strict=True):
-        assert (training.clip, training.max_length, training.weight_decay) == (None, 512, decay)
-        assert (training.eps, training.betas, training.decay) == (1e-6, (0.9, 0.98), "linear")
+        assert (training.clip, training.max_length, training.weight_decay) == (
+            None,
+            512,
+            decay,
+        )
+        assert (training.eps, training.betas, training.decay) == (
+            1e-6,
+            (0.9, 0.98),
+            "linear",
+        )
         # CAPT 3.2: "extra multi-layer perceptrons" on [CLS]; RoBERTa's: dense, tanh, linear, with dropout before each
         assert objective.config.head == "tanh" and objective.head.dense is not None
     assert all(
@@ -134,15 +165,24 @@ def test_scls_deviation_is_that_of_its_top_three():
 
 
 def test_a_frozen_probe_is_a_row_of_the_table(start):
-    methods = {"probe": tasks.PIPELINES["probe"], "TAPT → probe": Pipeline(post=MLM, frozen=True)}
+    methods = {
+        "probe": tasks.PIPELINES["probe"],
+        "TAPT → probe": Pipeline(post=MLM, frozen=True),
+    }
     plan = replace(QUICK, draws=2, post_epochs={20: 1}, post_lr=1e-3)
     data = small("sst2", 60)
-    table = tasks.run(plan, data, start, methods, progress=False).table.set_index("method")
-    assert (table.loc["probe", "steps"] == 0).all() and (table.loc["probe", "post"] == "").all()
+    table = tasks.run(plan, data, start, methods, progress=False).table.set_index(
+        "method"
+    )
+    assert (table.loc["probe", "steps"] == 0).all() and (
+        table.loc["probe", "post"] == ""
+    ).all()
     assert (table.loc["TAPT → probe", "post"] != "").all()
     held = tasks.hold_out(data, validation=30)
     train = data.train.select(tasks.draw(data.train["label"], 20, [0, 0, 20]))
-    by_hand = tasks.linear_probe(start, train, held.test, task="sst2", seed=31)["accuracy"]
+    by_hand = tasks.linear_probe(start, train, held.test, task="sst2", seed=31)[
+        "accuracy"
+    ]
     assert table.loc["probe", "test"].iloc[0] == by_hand
 
 
@@ -168,16 +208,22 @@ def noisy(count, width, seed, telling=20):
     return rows, {f"{seed} {i}": x[i] for i in range(count)}
 
 
-def test_the_strength_is_chosen_on_the_training_rows_and_beats_a_fit_by_heart(monkeypatch):
+def test_the_strength_is_chosen_on_the_training_rows_and_beats_a_fit_by_heart(
+    monkeypatch,
+):
     (train, first), (test, second) = noisy(160, 100, 0), noisy(800, 100, 1)
     encoder = Vectors(first | second)
     chosen = probes.fit_probe(encoder, train, task="sst2")
     assert chosen.strength < 1
-    by_heart = tasks.linear_probe(encoder, train, test, task="sst2", strength=1.0)["accuracy"]
+    by_heart = tasks.linear_probe(encoder, train, test, task="sst2", strength=1.0)[
+        "accuracy"
+    ]
     assert chosen.evaluate(test)["accuracy"] > by_heart + 0.03
     assert tasks.linear_probe(encoder, train, test, task="sst2") == chosen.evaluate(test)
     assert probes.fit_probe(encoder, train, task="sst2", strength=0.5).strength == 0.5
-    monkeypatch.setattr(probes, "_cross_validated", None)  # a fixed strength asks for no folds
+    monkeypatch.setattr(
+        probes, "_cross_validated", None
+    )  # a fixed strength asks for no folds
     tasks.linear_probe(encoder, train, test, task="sst2", strength=1.0)
 
 
@@ -185,12 +231,15 @@ def test_the_strength_of_scores_and_of_very_few_rows():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(90, 40))
     rows = [
-        {"sentence1": f"a {i}", "sentence2": f"b {i}", "label": float(x[i, 0])} for i in range(90)
+        {"sentence1": f"a {i}", "sentence2": f"b {i}", "label": float(x[i, 0])}
+        for i in range(90)
     ]
     table = {f"{side} {i}": x[i] for i in range(90) for side in "ab"}
     task = tasks.get_task("stsb")
     probe = probes.fit_probe(Vectors(table), rows[:60], task=task)
-    assert probe.strength in probes.STRENGTHS and probe.evaluate(rows[60:])["spearman"] > 0.8
+    assert (
+        probe.strength in probes.STRENGTHS and probe.evaluate(rows[60:])["spearman"] > 0.8
+    )
     few, vectors = noisy(6, 3, 2)
     for row, label in zip(few, (0, 0, 0, 0, 0, 1), strict=True):
         row["label"] = label
@@ -202,20 +251,28 @@ def test_the_strength_of_scores_and_of_very_few_rows():
 @pytest.mark.parametrize("task", ["sst2", "stsb"])
 def test_a_probe_standardises_and_a_smaller_strength_is_simpler(task):
     rows, vectors = noisy(60, 5, 0)
-    rows = [{**row, "sentence1": row["sentence"], "sentence2": row["sentence"]} for row in rows]
+    rows = [
+        {**row, "sentence1": row["sentence"], "sentence2": row["sentence"]}
+        for row in rows
+    ]
     if task == "stsb":
         rows = [{**row, "label": float(vectors[row["sentence"]][0])} for row in rows]
     scaled = {text: x * [1e-3, 1, 10, 1, 100] for text, x in vectors.items()}
     fit = partial(probes.fit_probe, train=rows, task=task)
-    one, other = (fit(Vectors(of), strength=0.01).model[-1].coef_ for of in (vectors, scaled))
+    one, other = (
+        fit(Vectors(of), strength=0.01).model[-1].coef_ for of in (vectors, scaled)
+    )
     assert np.allclose(one, other, atol=1e-4)
     sizes = [
-        np.abs(fit(Vectors(vectors), strength=s).model[-1].coef_).sum() for s in (1e-3, 1e-2, 1.0)
+        np.abs(fit(Vectors(vectors), strength=s).model[-1].coef_).sum()
+        for s in (1e-3, 1e-2, 1.0)
     ]
     assert sizes == sorted(sizes) and sizes[0] < sizes[2] / 2
 
 
-def test_cross_validation_sees_all_classes_of_rows_in_their_order_in_every_fold(monkeypatch):
+def test_cross_validation_sees_all_classes_of_rows_in_their_order_in_every_fold(
+    monkeypatch,
+):
     seen, real = [], sklearn.model_selection.cross_val_score
 
     def watched(model, x, y, *, cv, scoring):
@@ -245,11 +302,14 @@ def test_cross_validation_lifts_mrpc_above_its_majority_where_c_1_does_not():
         def encode(self, texts):
             import torch
 
-            counts = HashingVectorizer(n_features=96, alternate_sign=False).transform(list(texts))
+            counts = HashingVectorizer(n_features=96, alternate_sign=False).transform(
+                list(texts)
+            )
             return torch.from_numpy(counts.toarray())
 
     fixed, chosen = (
-        tasks.probe(Counts(), data, strength=s, limit=600)["accuracy"] for s in (1.0, "cv")
+        tasks.probe(Counts(), data, strength=s, limit=600)["accuracy"]
+        for s in (1.0, "cv")
     )
     majority = float(np.mean(data.validation["label"]))
     assert fixed < majority < chosen

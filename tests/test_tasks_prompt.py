@@ -33,9 +33,9 @@ def vocabulary():
 
 def test_the_loss_is_the_masked_lms_choice_between_the_label_words(vocabulary):
     objective = Prompt(make_encoder(vocabulary), words=WORDS).eval()
-    batch = ck.data.Texts(prompting.prompts(rows(9), TEMPLATE, vocabulary), vocabulary).batch(
-        range(9)
-    )
+    batch = ck.data.Texts(
+        prompting.prompts(rows(9), TEMPLATE, vocabulary), vocabulary
+    ).batch(range(9))
     with torch.no_grad():
         hidden = objective.encoder(batch)
         by_hand = 0.0
@@ -53,10 +53,14 @@ def test_the_loss_is_the_masked_lms_choice_between_the_label_words(vocabulary):
 @pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
 def test_label_words_are_tokens_after_a_space(kind):
     text = ["it was great", "greatly great", "so it was terrible"] * 9
-    tokenizer = ck.data.train_tokenizer(text, vocab_size=330 if kind == "bpe" else 60, kind=kind)
+    tokenizer = ck.data.train_tokenizer(
+        text, vocab_size=330 if kind == "bpe" else 60, kind=kind
+    )
     inside = tokenizer("it was great")["input_ids"]
     assert word_id(tokenizer, "great") == word_id(tokenizer, " great") == inside[-2]
-    if kind == "bpe":  # as in RoBERTa: the word without its space is another token, or several
+    if (
+        kind == "bpe"
+    ):  # as in RoBERTa: the word without its space is another token, or several
         from tokenizers.pre_tokenizers import ByteLevel
 
         tokenizer.backend_tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)
@@ -78,7 +82,9 @@ def test_it_learns_by_its_own_words(vocabulary):
         lr=5e-3,
     )
     test = rows(60, seed=1)
-    assert tuned.evaluate(prompting.prompts(test, TEMPLATE, vocabulary))["accuracy"] > 0.95
+    assert (
+        tuned.evaluate(prompting.prompts(test, TEMPLATE, vocabulary))["accuracy"] > 0.95
+    )
 
 
 def pool(rows, vocabulary):
@@ -91,9 +97,9 @@ def test_demonstrations_are_drawn_afresh_at_each_use_and_from_the_generator(voca
     objective = Prompt(
         make_encoder(vocabulary), words=WORDS, demonstrations=pool(train, vocabulary)
     )
-    batch = ck.data.Texts(prompting.prompts(train, TEMPLATE, vocabulary), vocabulary).batch(
-        range(24)
-    )
+    batch = ck.data.Texts(
+        prompting.prompts(train, TEMPLATE, vocabulary), vocabulary
+    ).batch(range(24))
     generator = torch.Generator().manual_seed(0)
     first, second = (objective.views(batch, generator)["text"] for _ in range(2))
     again = objective.views(batch, torch.Generator().manual_seed(0))["text"]
@@ -101,10 +107,13 @@ def test_demonstrations_are_drawn_afresh_at_each_use_and_from_the_generator(voca
     texts = [vocabulary.batch_decode(view["input_ids"]) for view in (first, second)]
     assert sum(a != b for a, b in zip(*texts, strict=True)) > 18
     solved = [
-        {vocabulary.decode(ids) for ids in of_class} for of_class in objective.demonstrations.solved
+        {vocabulary.decode(ids) for ids in of_class}
+        for of_class in objective.demonstrations.solved
     ]
     for row, text, label in zip(train, texts[0], batch["label"], strict=True):
-        own, bad, good = [part.strip() for part in text.replace("[PAD]", "").split("[SEP]")[:3]]
+        own, bad, good = [
+            part.strip() for part in text.replace("[PAD]", "").split("[SEP]")[:3]
+        ]
         assert own == f"[CLS] {row['sentence']} it was [MASK] ."
         assert f"{bad} [SEP]" in solved[0] and f"{good} [SEP]" in solved[1]
         alike = [
@@ -114,10 +123,16 @@ def test_demonstrations_are_drawn_afresh_at_each_use_and_from_the_generator(voca
         ]
         assert (
             not alike
-            or (bad, good)[int(label)] != f"{row['sentence']} it was {WORDS[int(label)]} ."
+            or (bad, good)[int(label)]
+            != f"{row['sentence']} it was {WORDS[int(label)]} ."
         )
     masks = (first["input_ids"] == vocabulary.mask_token_id).sum(1)
-    assert (masks == 1).all() and set(first) == {"input_ids", "attention_mask", "text_id", "label"}
+    assert (masks == 1).all() and set(first) == {
+        "input_ids",
+        "attention_mask",
+        "text_id",
+        "label",
+    }
 
 
 def test_predictions_average_the_logits_of_fresh_draws(vocabulary):
@@ -126,9 +141,9 @@ def test_predictions_average_the_logits_of_fresh_draws(vocabulary):
     objective = Prompt(
         encoder, words=WORDS, samples=4, demonstrations=pool(train, vocabulary)
     ).eval()
-    batch = ck.data.Texts(prompting.prompts(test, TEMPLATE, vocabulary), vocabulary).batch(
-        range(15)
-    )
+    batch = ck.data.Texts(
+        prompting.prompts(test, TEMPLATE, vocabulary), vocabulary
+    ).batch(range(15))
     with torch.no_grad():
         mean = objective.predicted_logits(batch, torch.Generator().manual_seed(0))
         generator, each = torch.Generator().manual_seed(0), []
@@ -148,12 +163,18 @@ def test_a_prompt_with_its_demonstrations_is_cut_behind_the_mask(vocabulary):
     train = rows(24)
     options = dict(words=WORDS, demonstrations=pool(train, vocabulary), max_length=14)
     view = Prompt(make_encoder(vocabulary), **options).views(
-        ck.data.Texts(prompting.prompts(train, TEMPLATE, vocabulary), vocabulary).batch(range(9))
+        ck.data.Texts(prompting.prompts(train, TEMPLATE, vocabulary), vocabulary).batch(
+            range(9)
+        )
     )["text"]
     assert view["input_ids"].shape == (9, 14)
-    short = Prompt(make_encoder(vocabulary, max_length=15), **options | {"max_length": 128})
+    short = Prompt(
+        make_encoder(vocabulary, max_length=15), **options | {"max_length": 128}
+    )
     assert short.with_demonstrations(
-        ck.data.Texts(prompting.prompts(train, TEMPLATE, vocabulary), vocabulary).batch(range(9)),
+        ck.data.Texts(prompting.prompts(train, TEMPLATE, vocabulary), vocabulary).batch(
+            range(9)
+        ),
         None,
     )["input_ids"].shape == (9, 15)
 
@@ -161,14 +182,20 @@ def test_a_prompt_with_its_demonstrations_is_cut_behind_the_mask(vocabulary):
 def test_coco_lms_main_model_never_sees_a_mask_and_is_prompted(vocabulary):
     texts = [row["sentence"] + f" it was {WORDS[row['label']]} ." for row in rows(64)]
     encoder = make_encoder(vocabulary, relative_positions=True)
-    coco, seen = ck.objectives.COCOLM(encoder), {"masked": [], "corrupted": [], "crop": []}
+    coco, seen = (
+        ck.objectives.COCOLM(encoder),
+        {"masked": [], "corrupted": [], "crop": []},
+    )
     views = coco.views
 
     def spy(batch, generator=None):
         drawn = views(batch, generator)
         for name, found in seen.items():
             found.append(
-                (drawn[name]["input_ids"] == vocabulary.mask_token_id).float().mean().item()
+                (drawn[name]["input_ids"] == vocabulary.mask_token_id)
+                .float()
+                .mean()
+                .item()
             )
         return drawn
 
@@ -180,9 +207,9 @@ def test_coco_lms_main_model_never_sees_a_mask_and_is_prompted(vocabulary):
         and sum(seen["crop"]) == 0
     )
     objective = Prompt(encoder, words=WORDS).eval()
-    batch = ck.data.Texts(prompting.prompts(rows(5), TEMPLATE, vocabulary), vocabulary).batch(
-        range(5)
-    )
+    batch = ck.data.Texts(
+        prompting.prompts(rows(5), TEMPLATE, vocabulary), vocabulary
+    ).batch(range(5))
     with torch.no_grad():
         hidden = encoder(batch)[batch["input_ids"] == vocabulary.mask_token_id]
         words = encoder.model.get_input_embeddings().weight[

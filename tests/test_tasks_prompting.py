@@ -33,8 +33,16 @@ def start(mnli):
 def test_the_protocol_says_what_lm_bff_prints():
     plan = protocols.LM_BFF_MNLI
     assert (plan.shots, plan.seeds, plan.draws) == (16, (13, 21, 42, 87, 100), 1)
-    assert (plan.steps, plan.evaluate_every, plan.ddof, plan.report) == (1000, 100, 0, "mean")
-    assert plan.choose == {"lr": (1e-5, 2e-5, 5e-5), "batch_size": (2, 4, 8)} and plan.mismatched
+    assert (plan.steps, plan.evaluate_every, plan.ddof, plan.report) == (
+        1000,
+        100,
+        0,
+        "mean",
+    )
+    assert (
+        plan.choose == {"lr": (1e-5, 2e-5, 5e-5), "batch_size": (2, 4, 8)}
+        and plan.mismatched
+    )
     coco = (
         protocols.COCO_LM_PROMPTS
     )  # COCO-LM 5.3: "{3e-6, 4e-6, 5e-6} for the learning rate search"
@@ -75,7 +83,9 @@ def test_shots_are_drawn_as_lm_bff_draws_them():
         train, validation = splits.shots(labels, 16, seed)
         assert train == [row for found in by_label.values() for row in found[:16]]
         assert validation == [row for found in by_label.values() for row in found[16:32]]
-        assert set(Counter(labels[train]).values()) == {16} and not set(train) & set(validation)
+        assert set(Counter(labels[train]).values()) == {16} and not set(train) & set(
+            validation
+        )
     with pytest.raises(ValueError, match="fewer than the 32 that are wanted"):
         splits.shots([0] * 100 + [1] * 20, 16, 13)
 
@@ -99,9 +109,15 @@ def fewer(data):
     return tasks.TaskData(data.task, parts, data.name)
 
 
-def test_every_split_chooses_its_own_point_by_its_own_rows(mnli, start, tmp_path, monkeypatch):
+def test_every_split_chooses_its_own_point_by_its_own_rows(
+    mnli, start, tmp_path, monkeypatch
+):
     plan = replace(protocols.LM_BFF_MNLI, **QUICK)
-    methods = {"prompt": ASKED.pipeline(), "alone": ASKED.alone().pipeline(), "FT": Pipeline()}
+    methods = {
+        "prompt": ASKED.pipeline(),
+        "alone": ASKED.alone().pipeline(),
+        "FT": Pipeline(),
+    }
     seen, real = [], prompting.fine_tuning.fine_tune
 
     def watched(*args, **options):
@@ -112,15 +128,23 @@ def test_every_split_chooses_its_own_point_by_its_own_rows(mnli, start, tmp_path
     go = dict(folder=tmp_path, progress=False)
     result = tasks.run(plan, fewer(mnli), start, methods, **go)
     table = result.table.set_index(["method", "seed"])
-    assert result.complete and set(result.table["n"]) == {12} and (result.table["steps"] == 2).all()
-    lr, best = max(seen[:2], key=lambda each: each[1].best["accuracy"])  # the first split's prompt
+    assert (
+        result.complete
+        and set(result.table["n"]) == {12}
+        and (result.table["steps"] == 2).all()
+    )
+    lr, best = max(
+        seen[:2], key=lambda each: each[1].best["accuracy"]
+    )  # the first split's prompt
     assert table.loc[("prompt", 13), "chosen"] == f"lr={lr} batch_size=4"
     assert table.loc[("prompt", 13), "validation"] == best.best["accuracy"]
     assert table["split"].nunique() == 2
     assert (result.table.groupby("seed")["split"].nunique() == 1).all()
     assert table["test_mismatched"].between(0, 1).all()
     reported = result.summary().set_index(["task", "method"])["reported_sd"]
-    assert reported["toyshop/mnli", "prompt"] == pytest.approx(np.std(table.loc["prompt", "test"]))
+    assert reported["toyshop/mnli", "prompt"] == pytest.approx(
+        np.std(table.loc["prompt", "test"])
+    )
     assert ("toyshop/mnli-mm", "prompt") in reported.index
     monkeypatch.setattr(prompting, "fine_tune", None)  # another run would now be an error
     again = tasks.run(plan, fewer(mnli), start, methods, **go)
@@ -140,16 +164,23 @@ def test_prompting_learns_and_answers_rows_as_they_are():
     before = tasks.weights_hash(encoder)
     how = dict(template=asked, task=task, steps=60, lr=5e-3, evaluate_every=30)
     tuned = prompting.fine_tune(encoder, lines[:40], lines[40:50], **how)
-    assert tuned.evaluate(lines[50:])["accuracy"] > 0.9 and tasks.weights_hash(encoder) == before
+    assert (
+        tuned.evaluate(lines[50:])["accuracy"] > 0.9
+        and tasks.weights_hash(encoder) == before
+    )
     first, second = (tuned.predict(lines[50:]).tolist() for _ in range(2))
     assert first == second  # the same draws each time
-    assert tuned.objective.config.samples == 3 and tuned.objective.demonstrations is not None
+    assert (
+        tuned.objective.config.samples == 3 and tuned.objective.demonstrations is not None
+    )
 
 
 def test_a_template_writes_numbers_and_says_what_it_cannot_write(start):
     rows = [{"text": "A kite.", "stars": 4, "price": 2.5, "note": None, "label": 0}]
     ask = partial(prompting.prompts, tokenizer=start.tokenizer)
-    written = ask(rows, "{text:cut} ({stars} stars) for {price:.2f}. It was {mask}.")[0]["text"]
+    written = ask(rows, "{text:cut} ({stars} stars) for {price:.2f}. It was {mask}.")[0][
+        "text"
+    ]
     assert written == "A kite (4 stars) for 2.50. It was [MASK]."
     with pytest.raises(ValueError, match="Row 0 has no note"):
         ask(rows, "{text} {note} It was {mask}.")
@@ -173,7 +204,11 @@ def test_fractions_of_mnli_are_a_sweep(mnli, start):
     assert (by["split"].nunique() == 1).all()  # one subset for all runs
     row, test = swept.summary().iloc[0], by["test"]
     found = (row["lowest"], row["highest"], row["reported"])
-    assert found == (test.min()[0.005], test.max()[0.005], pytest.approx(test.mean()[0.005]))
+    assert found == (
+        test.min()[0.005],
+        test.max()[0.005],
+        pytest.approx(test.mean()[0.005]),
+    )
     assert swept.summary()["task"].tolist() == ["toyshop/mnli", "toyshop/mnli-mm"] * 2
 
 

@@ -38,7 +38,9 @@ def spy(monkeypatch):
     def watch(name):
         calls, real = [], getattr(runs, name)
         monkeypatch.setattr(
-            runs, name, lambda *args, **options: calls.append(args) or real(*args, **options)
+            runs,
+            name,
+            lambda *args, **options: calls.append(args) or real(*args, **options),
         )
         return calls
 
@@ -56,7 +58,10 @@ def test_stratified_draws_keep_the_distribution(n):
     counts = Counter(labels[rows].tolist())
     assert all(abs(counts[c] - n * share) <= 1 for c, share in enumerate((0.3, 0.5, 0.2)))
     rare = np.array([0] * 990 + [1] * 10)  # every class is drawn where there is room
-    assert Counter(rare[tasks.draw(rare, 20, seed=0, stratified=True)].tolist()) == {0: 19, 1: 1}
+    assert Counter(rare[tasks.draw(rare, 20, seed=0, stratified=True)].tolist()) == {
+        0: 19,
+        1: 1,
+    }
 
 
 def test_draws_are_a_function_of_their_seed_and_may_overlap():
@@ -70,7 +75,11 @@ def test_per_class_draws_the_same_number_of_each_class():
     labels = np.array([0] * 900 + [1] * 100)
     rows = tasks.draw(labels, 40, seed=0, per_class=True)
     assert Counter(labels[rows].tolist()) == {0: 20, 1: 20}
-    for n, words in ((41, "do not divide"), (400, "Class 1 has 100"), (1001, "do not divide")):
+    for n, words in (
+        (41, "do not divide"),
+        (400, "Class 1 has 100"),
+        (1001, "do not divide"),
+    ):
         with pytest.raises(ValueError, match=words):
             tasks.draw(labels, n, seed=0, per_class=True)
     with pytest.raises(ValueError, match="1000 rows, fewer than the 1001"):
@@ -99,7 +108,9 @@ def test_cmlm_divides_the_validation_rows():
     assert not set(held.validation["sentence"]) & set(held.test["sentence"])
     capped = tasks.hold_out(glue_like("qqp", dots(3000)), validation=500, most_test=2000)
     assert (len(capped.validation), len(capped.test)) == (500, 2000)
-    capped = tasks.hold_out(glue_like("qqp", dots(3000)), test="validation", most_test=2000)
+    capped = tasks.hold_out(
+        glue_like("qqp", dots(3000)), test="validation", most_test=2000
+    )
     assert capped.validation is None and len(capped.test) == 2000
 
 
@@ -112,7 +123,9 @@ def test_scl_takes_half_to_test_and_500_of_the_rest_by_class():
 
 def test_labelled_test_rows_are_taken_as_they_are(opinions):
     held = tasks.hold_out(opinions, validation=100)
-    assert len(held.validation) == 100 and held.test["sentence"] == opinions.test["sentence"]
+    assert (
+        len(held.validation) == 100 and held.test["sentence"] == opinions.test["sentence"]
+    )
     for data, tested in ((opinions, 500), (glue_like("sst2", dots(40)), 40)):
         without = tasks.hold_out(data, validation=0)
         assert without.validation is None and len(without.test) == tested
@@ -124,7 +137,9 @@ def test_the_hash_sees_every_row_label_and_order():
     rows = dots(6)
     base = tasks.split_hash(rows[:3], rows[3:])
     changed = [rows[0], rows[1] | {"label": 1 - rows[1]["label"]}, rows[2]]
-    others = [tasks.split_hash(part, rows[3:]) for part in (rows[:2], changed, rows[2::-1])]
+    others = [
+        tasks.split_hash(part, rows[3:]) for part in (rows[:2], changed, rows[2::-1])
+    ]
     assert base == tasks.split_hash(rows[:3], rows[3:]) and base not in others
 
 
@@ -136,24 +151,46 @@ def test_the_papers_numbers():
     assert (cmlm.sizes, cmlm.draws, cmlm.seeds) == ((20, 100, 1000), 5, (31, 42, 53))
     assert cmlm.epochs == {20: 350, 100: 100, 1000: 10}
     assert cmlm.post_epochs == {20: 200, 100: 50, 1000: 5}
-    assert (cmlm.lr, cmlm.post_lr, cmlm.batch_size, cmlm.post_batch_size) == (1e-5, 1e-5, 16, 8)
-    assert (cmlm.evaluate_every, cmlm.validation, cmlm.most_test) == (100, 500, {"qqp": 2000})
+    assert (cmlm.lr, cmlm.post_lr, cmlm.batch_size, cmlm.post_batch_size) == (
+        1e-5,
+        1e-5,
+        16,
+        8,
+    )
+    assert (cmlm.evaluate_every, cmlm.validation, cmlm.most_test) == (
+        100,
+        500,
+        {"qqp": 2000},
+    )
     assert cmlm.grid_for("sst2") == papers.CMLM_SEARCH == {
         "contrast_weight": (0.01, 0.1, 0.3, 0.5, 0.7, 1), "p_c": (0.1, 0.3, 0.5, 0.7, 0.9),
     }  # fmt: skip
     full = protocols.CMLM_FULL  # section 4.7
-    assert full.epochs == full.post_epochs == {None: 3} and full.lr == full.post_lr == 3e-5
+    assert (
+        full.epochs == full.post_epochs == {None: 3} and full.lr == full.post_lr == 3e-5
+    )
     assert (full.draws, full.seeds) == (1, cmlm.seeds)
     assert (full.batch_size, full.post_batch_size) == (16, 8)
     assert cmlm.warmup == full.warmup == 0
     scl = protocols.SCL_FEW_SHOT
-    assert (scl.draws, scl.report, scl.top, scl.test) == (10, "top", 3, "half") and scl.stratified
+    assert (scl.draws, scl.report, scl.top, scl.test) == (
+        10,
+        "top",
+        3,
+        "half",
+    ) and scl.stratified
     assert protocols.SCL_FULL.report == "best"
     assert protocols.SCL_TRANSFER.sizes == (40,) and protocols.SCL_TRANSFER.per_class
     for paper in (scl, protocols.SCL_FULL, protocols.SCL_TRANSFER):
-        assert paper.draws * len(paper.seeds) == 10 and (paper.lr, paper.batch_size) == (1e-5, 16)
+        assert paper.draws * len(paper.seeds) == 10 and (paper.lr, paper.batch_size) == (
+            1e-5,
+            16,
+        )
     assert protocols.CAPT.epochs == {None: 10}  # RoBERTa's recipes, as the grid
-    assert protocols.CAPT.grid_for("rte") == {"lr": (1e-5, 2e-5, 3e-5), "batch_size": (16, 32)}
+    assert protocols.CAPT.grid_for("rte") == {
+        "lr": (1e-5, 2e-5, 3e-5),
+        "batch_size": (16, 32),
+    }
     for paper in (protocols.COCO_LM, protocols.CAPT):
         assert (paper.draws, len(paper.seeds), paper.report) == (1, 5, "median")
     noise, sizes = protocols.SCL_NOISE, protocols.SCL_BATCH_SIZE
@@ -191,7 +228,9 @@ def test_the_top_runs_are_picked_by_validation_never_by_test():
 
 
 def test_the_median_is_the_median_and_without_a_protocol_the_mean_is_reported():
-    median = dict(draws=1, seeds=(0, 1, 2, 3, 4), validation=0, test="validation", report="median")
+    median = dict(
+        draws=1, seeds=(0, 1, 2, 3, 4), validation=0, test="validation", report="median"
+    )
     results = table_of(
         Protocol("median", **median), FT=[(None, x) for x in (0.1, 0.9, 0.5, 0.6, 0.2)]
     )
@@ -208,10 +247,15 @@ T_1 = 12.7062  # Student's t at 0.975 with one degree of freedom
 
 def test_the_interval_counts_draws_not_runs():
     """Two draws × two seeds: the seeds agree, the draws do not. Four observations would look far surer."""
-    row = table_of(QUICK, FT=[(0, 0.50), (0, 0.52), (0, 0.70), (0, 0.72)]).summary().iloc[0]
+    row = (
+        table_of(QUICK, FT=[(0, 0.50), (0, 0.52), (0, 0.70), (0, 0.72)]).summary().iloc[0]
+    )
     half = T_1 * np.std([0.51, 0.71], ddof=1) / math.sqrt(2)
     assert row["high"] - row["mean"] == pytest.approx(half, rel=1e-4)
-    assert row["sd"] == pytest.approx(np.std([0.5, 0.52, 0.7, 0.72], ddof=1)) and row["runs"] == 4
+    assert (
+        row["sd"] == pytest.approx(np.std([0.5, 0.52, 0.7, 0.72], ddof=1))
+        and row["runs"] == 4
+    )
     assert interval(np.array([0.5])) == (None, None)
 
 
@@ -219,23 +263,34 @@ def test_differences_count_draws_not_runs():
     better = [(0, 0.5 + d) for d in (0.10, 0.12, 0.20, 0.22)]
     row = table_of(QUICK, FT=[(0, 0.5)] * 4, SCL=better).differences("FT").iloc[0]
     half = T_1 * np.std([0.11, 0.21], ddof=1) / math.sqrt(2)
-    assert row["high"] - row["difference"] == pytest.approx(half, rel=1e-4) and row["pairs"] == 4
+    assert (
+        row["high"] - row["difference"] == pytest.approx(half, rel=1e-4)
+        and row["pairs"] == 4
+    )
     assert row["sd"] == pytest.approx(np.std([0.10, 0.12, 0.20, 0.22], ddof=1))
 
 
 def test_paired_differences_remove_the_luck_of_the_draw():
     base = [(0, x) for x in (0.50, 0.60, 0.70, 0.80, 0.90)]
-    better = [(0, x + d) for (_, x), d in zip(base, (0.02, 0.03, 0.02, 0.03, 0.00), strict=True)]
+    better = [
+        (0, x + d) for (_, x), d in zip(base, (0.02, 0.03, 0.02, 0.03, 0.00), strict=True)
+    ]
     protocol = Protocol("pairs", draws=5, seeds=(0,))
     table = table_of(protocol, FT=base, SCL=better)
     row = table.differences("FT").iloc[0]
-    assert row["difference"] == pytest.approx(0.02) and row["pairs"] == 5 and row["wins"] == 0.9
+    assert (
+        row["difference"] == pytest.approx(0.02)
+        and row["pairs"] == 5
+        and row["wins"] == 0.9
+    )
     assert row["low"] > 0  # though the two methods' own intervals overlap widely
     summary = table.summary().set_index("method")
     assert summary.loc["SCL", "low"] < summary.loc["FT", "high"]
     with pytest.raises(ValueError, match="no run of 'CE'"):
         table.differences("CE")
-    several = table.table.assign(split=[f"rows of draw {draw}" for draw in table.table["draw"]])
+    several = table.table.assign(
+        split=[f"rows of draw {draw}" for draw in table.table["draw"]]
+    )
     assert Results(several, protocol).differences("FT").equals(table.differences("FT"))
     several.loc[several.index[-1], "split"] = "other rows"  # the same draw of other data
     with pytest.raises(ValueError, match="SCL and FT had other rows at the same draw"):
@@ -262,7 +317,9 @@ def whole(opinions, start):
 
 def test_runs_are_not_picked_by_rows_that_nobody_holds_out(opinions, start):
     """GLUE's secret test: all validation rows are tested on, so `run` has none to pick by; it says so at once."""
-    with pytest.raises(ValueError, match="picks runs by validation rows, but holds none out"):
+    with pytest.raises(
+        ValueError, match="picks runs by validation rows, but holds none out"
+    ):
         tasks.run(protocols.GLUE_TEST, opinions, start)
 
 
@@ -273,24 +330,35 @@ def test_a_run_of_a_protocol_is_one_tidy_table(whole, start):
     assert set(table["task"]) == {"toyshop/sst2"} and set(table["seed"]) == {31, 42}
     assert table["test"].between(0, 1).all() and table["validation"].between(0, 1).all()
     assert (table["steps"] == 8).all()  # 4 epochs of ceil(20 / 16) updates
-    assert set(whole.summary()["method"]) == set(METHODS) and len(whole.differences("FT")) == 3
+    assert (
+        set(whole.summary()["method"]) == set(METHODS)
+        and len(whole.differences("FT")) == 3
+    )
     # all methods share rows and start, which stays as it was
-    assert (table.groupby("draw")["split"].nunique() == 1).all() and table["split"].nunique() == 2
+    assert (table.groupby("draw")["split"].nunique() == 1).all() and table[
+        "split"
+    ].nunique() == 2
     assert set(table["start"]) == {encoder_hash(start)}
     post = table.set_index(["method", "draw", "seed"])["post"]
     assert (post["FT"] == "").all() and (post["SCL"] == "").all()
     assert post[["TAPT", "CMLM"]].nunique() == 8
 
 
-def test_draws_of_other_numbers_leave_the_held_out_rows_as_they_are(opinions, start, whole):
+def test_draws_of_other_numbers_leave_the_held_out_rows_as_they_are(
+    opinions, start, whole
+):
     later = replace(QUICK, first_draw=1)
-    table = tasks.run(later, opinions, start, ["FT"], progress=False).table.set_index("draw")
+    table = tasks.run(later, opinions, start, ["FT"], progress=False).table.set_index(
+        "draw"
+    )
     ours = whole.table[whole.table["method"] == "FT"].set_index("draw")
     assert set(table.index) == {1, 2}
     for column in ("split", "test"):  # the same run, whoever else ran
         assert table.loc[1, column].tolist() == ours.loc[1, column].tolist()
     assert not set(table.loc[2, "split"]) & set(ours["split"])
-    hashes = [tasks.split_hash(*held_rows(plan, opinions).parts) for plan in (later, QUICK)]
+    hashes = [
+        tasks.split_hash(*held_rows(plan, opinions).parts) for plan in (later, QUICK)
+    ]
     assert hashes[0] == hashes[1]
 
 
@@ -329,7 +397,9 @@ def test_a_stopped_protocol_continues_where_it_was(
     with monkeypatch.context() as patch:
         patch.setattr(runs, "fine_tune", interrupted)
         first = tasks.run(QUICK, opinions, start, folder=tmp_path, progress=False)
-    assert not first.complete and len(first.table) == stop == len(read(tmp_path / "results.csv"))
+    assert not first.complete and len(first.table) == stop == len(
+        read(tmp_path / "results.csv")
+    )
     assert "again with the same folder" in repr(first)
     calls = spy("fine_tune")
     second = tasks.run(QUICK, opinions, start, folder=tmp_path, progress=False)
@@ -354,15 +424,21 @@ def test_the_stop_button_ends_a_protocol_between_two_updates(opinions, start, tm
 
 
 def test_a_stop_in_post_training_is_a_stop(opinions, start, monkeypatch):
-    monkeypatch.setattr(runs, "fit", lambda *args, **options: SimpleNamespace(interrupted=True))
-    result = tasks.run(ONE, opinions, FineTune(start, classes=2), ["TAPT"], progress=False)
+    monkeypatch.setattr(
+        runs, "fit", lambda *args, **options: SimpleNamespace(interrupted=True)
+    )
+    result = tasks.run(
+        ONE, opinions, FineTune(start, classes=2), ["TAPT"], progress=False
+    )
     assert not result.complete
 
 
 def test_runs_of_other_settings_are_refused(opinions, start, tmp_path):
     tasks.run(ONE, opinions, start, ["FT"], folder=tmp_path, progress=False)
     mended = opinions.train.map(lambda row: {"label": 1 - row["label"]})
-    relabelled = tasks.TaskData(opinions.task, opinions.splits | {"train": mended}, opinions.name)
+    relabelled = tasks.TaskData(
+        opinions.task, opinions.splits | {"train": mended}, opinions.name
+    )
     task = replace(opinions.task, metrics=("macro_f1", "accuracy"))
     another = tasks.TaskData(task, opinions.splits, opinions.name)
     others = [(replace(ONE, lr=2e-3), opinions, start, ["FT"])]
@@ -378,7 +454,9 @@ def test_what_cannot_be_drawn_anew_is_run_once(opinions, start):
     """Five draws of all rows are one run five times: as independent ones, they had an interval of no width."""
 
     def draws(**changes):
-        protocol = replace(QUICK, draws=3, first_draw=4, epochs={20: 1, None: 1}, **changes)
+        protocol = replace(
+            QUICK, draws=3, first_draw=4, epochs={20: 1, None: 1}, **changes
+        )
         planned = plan_runs(protocol, [opinions], {"FT": Pipeline()})
         return Counter((one.size, one.draw) for one in planned)
 
@@ -394,7 +472,9 @@ def test_what_cannot_be_drawn_anew_is_run_once(opinions, start):
 
 def test_further_texts_reach_post_training_only(opinions, start, spy):
     post, tune = spy("post_train"), spy("fine_tune")
-    tasks.run(ONE, opinions, start, {"more": Pipeline(post=MLM, unlabeled=30)}, progress=False)
+    tasks.run(
+        ONE, opinions, start, {"more": Pipeline(post=MLM, unlabeled=30)}, progress=False
+    )
     read, labelled = post[0][2]["idx"], tune[0][1]["idx"]
     assert len(read) == 50 and len(labelled) == 20 and set(labelled) < set(read)
 
@@ -414,7 +494,9 @@ NOISY = Sweep(replace(ONE, name="noisy"), "temperature", (None, 0.3, 0.9))
 
 def test_noise_adds_three_rows_to_one(opinions, start, spy):
     calls = spy("fine_tune")
-    swept = tasks.sweep(NOISY, opinions, start, ["FT"], paraphraser=Toyshop(), progress=False)
+    swept = tasks.sweep(
+        NOISY, opinions, start, ["FT"], paraphraser=Toyshop(), progress=False
+    )
     rows = [args[1] for args in calls]
     assert [len(each) for each in rows] == [20, 80, 80] and swept.complete
     originals, kept = list(rows[0]["sentence"]), []
@@ -428,7 +510,9 @@ def test_noise_adds_three_rows_to_one(opinions, start, spy):
     assert set(swept.summary()["n"]) == {20} and len(swept.summary()) == 3
 
 
-def test_a_sweep_continues_and_its_values_do_not_mix(opinions, start, tmp_path, monkeypatch):
+def test_a_sweep_continues_and_its_values_do_not_mix(
+    opinions, start, tmp_path, monkeypatch
+):
     go = dict(folder=tmp_path, paraphraser=Toyshop(), progress=False)
     first = tasks.sweep(NOISY, opinions, start, ["FT", "SCL"], **go)
     assert len(list(tmp_path.glob("temperature=*/results.csv"))) == 3
@@ -436,7 +520,9 @@ def test_a_sweep_continues_and_its_values_do_not_mix(opinions, start, tmp_path, 
     again = tasks.sweep(NOISY, opinions, start, ["FT", "SCL"], **go)
     same(again.table, first.table)
     assert first.differences("FT")["temperature"].tolist() == ["none", 0.3, 0.9]
-    go["paraphraser"] = Toyshop(temperature=1.0)  # by somebody else it would be other noise
+    go["paraphraser"] = Toyshop(
+        temperature=1.0
+    )  # by somebody else it would be other noise
     with pytest.raises(ValueError, match="another folder"):
         tasks.sweep(NOISY, opinions, start, ["FT", "SCL"], **go)
     with pytest.raises(ValueError, match="grid varies lr, and lr= would override it"):
@@ -456,7 +542,9 @@ def test_runs_that_a_table_cannot_tell_apart_are_refused(opinions, start):
 
 def test_protocols_draw_any_rows_into_a_batch_in_both_stages():
     """As the papers do: among few rows of like length the same ones would meet in every epoch."""
-    every = [each for each in vars(protocols).values() if isinstance(each, protocols.Protocol)]
+    every = [
+        each for each in vars(protocols).values() if isinstance(each, protocols.Protocol)
+    ]
     assert len(every) >= 9
     for protocol in every:
         assert protocol.training(protocol.sizes[0])["group_by_length"] is False
@@ -467,21 +555,30 @@ def test_protocols_draw_any_rows_into_a_batch_in_both_stages():
         together = [set(batch) for epoch in range(50) for batch in batches.epoch(epoch)]
         others = [set().union(*(b for b in together if row in b)) for row in range(100)]
         met[grouped] = np.mean([len(each) - 1 for each in others])
-    assert met[True] < 45 and met[False] > 95  # other rows that a row meets in 50 epochs, of 99
+    assert (
+        met[True] < 45 and met[False] > 95
+    )  # other rows that a row meets in 50 epochs, of 99
 
 
 @pytest.mark.real_data
 @real_data
 def test_both_protocols_on_real_sst2():
     data = tasks.load("glue/sst2", folder=Path(REAL, "glue_data"))
-    vocabulary = ck.data.train_tokenizer(list(data.train["sentence"][:5000]), vocab_size=1000)
+    vocabulary = ck.data.train_tokenizer(
+        list(data.train["sentence"][:5000]), vocab_size=1000
+    )
     encoder = make_encoder(vocabulary)
     for protocol in (protocols.CMLM, protocols.SCL_FEW_SHOT):
-        quick = replace(protocol, sizes=(20,), epochs={20: 2}, draws=2, top=1, seeds=(31,), lr=1e-3)
+        quick = replace(
+            protocol, sizes=(20,), epochs={20: 2}, draws=2, top=1, seeds=(31,), lr=1e-3
+        )
         result = tasks.run(quick, data, encoder, ["FT", "SCL"], progress=False)
         assert len(result.table) == 4 and result.table["test"].between(0.3, 0.7).all()
     held = tasks.hold_out(data, test="half", stratified=True)
-    assert (len(held.test), len(held.validation)) == (436, 436)  # of 872: 500 are not left
+    assert (len(held.test), len(held.validation)) == (
+        436,
+        436,
+    )  # of 872: 500 are not left
 
 
 # What a baseline is given is what a method is given
@@ -491,7 +588,9 @@ def imbalanced(count, parts=("train", "validation", "test")):
     """Rows of two classes, one of them a fifth."""
     splits = {}
     for part in parts:
-        rows = [{"sentence": f"{part} {i}", "label": int(i % 5 == 0)} for i in range(count)]
+        rows = [
+            {"sentence": f"{part} {i}", "label": int(i % 5 == 0)} for i in range(count)
+        ]
         splits[part] = rows
     return tasks.TaskData("sst2", splits)
 
@@ -499,12 +598,17 @@ def imbalanced(count, parts=("train", "validation", "test")):
 def learnt_from(plan, data, **options):
     """The training texts and labels of each run of a protocol."""
     seen = []
-    said = lambda texts, y, new: seen.append((texts, y.tolist())) or y[:1].repeat(len(new))  # noqa: E731
+
+    def said(texts, y, new):
+        return seen.append((texts, y.tolist())) or y[:1].repeat(len(new))  # noqa: E731
+
     tasks.baseline(plan, data, said, **options)
     return seen
 
 
-FEW = Protocol("few", sizes=(20,), draws=1, seeds=(0,), validation=20, most_test={"sst2": 30})
+FEW = Protocol(
+    "few", sizes=(20,), draws=1, seeds=(0,), validation=20, most_test={"sst2": 30}
+)
 
 
 def test_each_draw_has_noise_of_its_own_and_the_seeds_of_a_draw_share_it():
@@ -519,9 +623,13 @@ def test_a_protocol_draws_by_class_and_by_its_split_seed():
     for changes, positive in (({"stratified": True}, 4), ({"per_class": True}, 10)):
         assert sum(learnt_from(replace(FEW, **changes), data)[0][1]) == positive
     for plan in (FEW, replace(FEW, sizes=(None,), validation=0, fraction=0.2)):
-        texts = [learnt_from(replace(plan, split_seed=seed), data)[0][0] for seed in (0, 0, 1)]
+        texts = [
+            learnt_from(replace(plan, split_seed=seed), data)[0][0] for seed in (0, 0, 1)
+        ]
         assert texts[0] == texts[1] != texts[2] and len(texts[0]) == 20
-    held = [tasks.hold_out(data, validation=20, most_test=30, seed=seed) for seed in (0, 1)]
+    held = [
+        tasks.hold_out(data, validation=20, most_test=30, seed=seed) for seed in (0, 1)
+    ]
     assert held[0].validation != held[1].validation and held[0].test != held[1].test
     assert len(held[0].test) == 30 and held[0].test != data.test[:30]
     assert held[0].validation != data.validation[:20]
@@ -533,7 +641,9 @@ def test_one_split_is_divided_by_class_and_by_the_seed(test, positive):
     plan = replace(FEW, validation=100, test=test, stratified=True, most_test={})
     held = [held_rows(replace(plan, split_seed=seed), data) for seed in (0, 1)]
     for each in held:
-        counts = (sum(row["label"] for row in part) for part in (each.validation, each.test))
+        counts = (
+            sum(row["label"] for row in part) for part in (each.validation, each.test)
+        )
         assert tuple(counts) == positive
     for part in ("validation", "test"):
         one, other = ({row["sentence"] for row in getattr(each, part)} for each in held)
@@ -541,7 +651,9 @@ def test_one_split_is_divided_by_class_and_by_the_seed(test, positive):
 
 
 def test_a_pair_is_joined_for_a_baseline():
-    rows = [{"sentence1": f"a{i}", "sentence2": f"b{i}", "label": i % 2} for i in range(40)]
+    rows = [
+        {"sentence1": f"a{i}", "sentence2": f"b{i}", "label": i % 2} for i in range(40)
+    ]
     data = tasks.TaskData("mrpc", dict.fromkeys(("train", "validation", "test"), rows))
     seen = learnt_from(replace(FEW, validation=0), data)
     assert all(re.fullmatch(r"a(\d+) b\1", text) for text in seen[0][0])

@@ -15,7 +15,9 @@ def suite():
 
 @pytest.fixture(scope="module")
 def tokenizer(suite):
-    return ck.data.train_tokenizer([text for pair in suite.pairs for text in pair], vocab_size=400)
+    return ck.data.train_tokenizer(
+        [text for pair in suite.pairs for text in pair], vocab_size=400
+    )
 
 
 def test_hard_pairs_share_few_words_and_mean_the_same(suite):
@@ -28,7 +30,9 @@ def test_hard_pairs_share_few_words_and_mean_the_same(suite):
 
 
 def test_suites_of_two_splits_share_no_graded_pair(suite):
-    practice = scoreboard.EvalSuite.toyshop(pairs=20, rows=200, split="train", seed=2, tasks=())
+    practice = scoreboard.EvalSuite.toyshop(
+        pairs=20, rows=200, split="train", seed=2, tasks=()
+    )
     assert not set(practice.graded) & set(suite.graded)
     assert not practice.probes
 
@@ -38,7 +42,9 @@ def test_counting_words_is_blind_to_order_and_to_special_tokens(tokenizer):
     a, b = bag.encode(["the kite is red", "is the red kite"])
     assert torch.equal(a, b)
     assert a[tokenizer.all_special_ids].sum() == 0
-    assert a.sum() == len(tokenizer("the kite is red", add_special_tokens=False)["input_ids"])
+    assert a.sum() == len(
+        tokenizer("the kite is red", add_special_tokens=False)["input_ids"]
+    )
 
 
 def test_noise_moves_counts_by_the_share_that_is_masked(suite, tokenizer):
@@ -69,7 +75,9 @@ def test_measuring_leaves_the_encoder_as_it_was(suite, tokenizer):
     encoder = ck.Encoder.tiny(tokenizer, pooling="mean").train()
     before = ck.tasks.weights_hash(encoder)
     first, second = (scoreboard.measure(encoder, suite) for _ in range(2))
-    assert first == second and encoder.training and ck.tasks.weights_hash(encoder) == before
+    assert (
+        first == second and encoder.training and ck.tasks.weights_hash(encoder) == before
+    )
     one, other = (encoder.encode([pair[side] for pair in suite.pairs]) for side in (0, 1))
     assert first["alignment"] == pytest.approx(geometry.alignment(one, other).item())
     assert first["uniformity"] == pytest.approx(geometry.uniformity(one).item())
@@ -81,7 +89,10 @@ def test_measuring_leaves_the_encoder_as_it_was(suite, tokenizer):
 def test_counts_can_be_centred(suite, tokenizer):
     texts = ["the kite is red", "a small drum"]
     assert (
-        not scoreboard.Centred(scoreboard.WordCounts(tokenizer), texts).encode(texts).sum(0).any()
+        not scoreboard.Centred(scoreboard.WordCounts(tokenizer), texts)
+        .encode(texts)
+        .sum(0)
+        .any()
     )
 
 
@@ -89,16 +100,22 @@ def test_centring_opens_the_cone_and_keeps_distances(suite, tokenizer):
     encoder = ck.Encoder.tiny(tokenizer, pooling="mean")
     texts = [text for pair in suite.pairs for text in pair]
     centred = scoreboard.Centred(encoder, texts)
-    assert torch.allclose(centred.encode(texts).mean(0), torch.zeros(encoder.width), atol=1e-6)
+    assert torch.allclose(
+        centred.encode(texts).mean(0), torch.zeros(encoder.width), atol=1e-6
+    )
     differences = [e.encode(texts[:2]).cpu().diff(dim=0) for e in (encoder, centred)]
     assert torch.allclose(*differences, atol=1e-6)
     before, after = (scoreboard.measure(e, suite) for e in (encoder, centred))
     assert after["uniformity"] < before["uniformity"] - 1
-    assert after["noise"] != before["noise"]  # cosines, so the view's vectors are centred too
+    assert (
+        after["noise"] != before["noise"]
+    )  # cosines, so the view's vectors are centred too
 
 
 def test_a_suite_is_drawn_by_its_seed_and_measured_by_definition():
-    one, other = (scoreboard.EvalSuite.toyshop(pairs=30, rows=100, seed=seed) for seed in (1, 2))
+    one, other = (
+        scoreboard.EvalSuite.toyshop(pairs=30, rows=100, seed=seed) for seed in (1, 2)
+    )
     assert one.pairs != other.pairs and one.hard != other.hard
     texts = [text for pair in one.pairs for text in pair]
     tokenizer = ck.data.train_tokenizer(texts, vocab_size=300)
@@ -109,7 +126,9 @@ def test_a_suite_is_drawn_by_its_seed_and_measured_by_definition():
         cosines = geometry.pair_cosines(a, b), geometry.random_pair_cosines(a)
         assert row[name] == pytest.approx(geometry.separation(*cosines).item())
     for name, data in one.probes.items():
-        found = ck.tasks.linear_probe(encoder, data.train, data.validation, task=name, strength=1.0)
+        found = ck.tasks.linear_probe(
+            encoder, data.train, data.validation, task=name, strength=1.0
+        )
         assert row[name] == found[data.task.metrics[0]]
         whole = ck.tasks.load(f"toyshop/{name}").validation["sentence"]
         assert data.validation["sentence"] == whole[:100]
@@ -118,4 +137,6 @@ def test_a_suite_is_drawn_by_its_seed_and_measured_by_definition():
     hidden = one.disturb(batch, torch.Generator().manual_seed(0), encoder.vocabulary)
     with torch.no_grad():
         views = [encoder.eval().pool(encoder(view), view) for view in (batch, hidden)]
-    assert row["noise"] == pytest.approx(geometry.noise_sensitivity(*views).item(), rel=1e-4)
+    assert row["noise"] == pytest.approx(
+        geometry.noise_sensitivity(*views).item(), rel=1e-4
+    )

@@ -18,28 +18,45 @@ real_data = pytest.mark.skipif(
     not VQA.is_dir(), reason="CONTRAST_KIT_REAL_DATA has no folder vl/vqa_v2_questions"
 )
 
-PEOPLE = st.lists(st.sampled_from(["red", "blue", "two", "2", "a dog"]), min_size=10, max_size=10)
+PEOPLE = st.lists(
+    st.sampled_from(["red", "blue", "two", "2", "a dog"]), min_size=10, max_size=10
+)
 
 
 # -- VQA -------------------------------------------------------------------------------------------------------------
 
 
 @given(PEOPLE, st.sampled_from(["red", "blue", "2", "dog", "none"]))
-def test_soft_accuracy_is_the_mean_over_the_ten_subsets_that_leave_one_person_out(people, one):
+def test_soft_accuracy_is_the_mean_over_the_ten_subsets_that_leave_one_person_out(
+    people, one
+):
     people = [tasks.normalise_answer(each) for each in people]
     subsets = [people[:left_out] + people[left_out + 1 :] for left_out in range(10)]
-    loops = sum(min(subset.count(tasks.normalise_answer(one)) / 3, 1) for subset in subsets) / 10
+    loops = (
+        sum(min(subset.count(tasks.normalise_answer(one)) / 3, 1) for subset in subsets)
+        / 10
+    )
     assert tasks.soft_accuracies([one], [people])[0] == pytest.approx(loops)
 
 
 def test_soft_accuracy_is_neither_the_short_form_nor_exact_match():
     rows = scenes.rows("vqa", "validation")
-    people, predicted = [row["answers"] for row in rows], [row["answers"][0] for row in rows]
-    official, pairs = tasks.soft_accuracy(predicted, people), zip(predicted, people, strict=True)
+    people, predicted = (
+        [row["answers"] for row in rows],
+        [row["answers"][0] for row in rows],
+    )
+    official, pairs = (
+        tasks.soft_accuracy(predicted, people),
+        zip(predicted, people, strict=True),
+    )
     short = np.mean([min(each.count(one) / 3, 1) for one, each in pairs])
-    exact = np.mean([one == row["answer"] for one, row in zip(predicted, rows, strict=True)])
+    exact = np.mean(
+        [one == row["answer"] for one, row in zip(predicted, rows, strict=True)]
+    )
     assert short > official > exact
-    assert tasks.soft_accuracy(["red"], [["red"] * 3 + ["blue"] * 7]) == pytest.approx(0.9)
+    assert tasks.soft_accuracy(["red"], [["red"] * 3 + ["blue"] * 7]) == pytest.approx(
+        0.9
+    )
     assert tasks.soft_accuracy(["red"], [["red"] * 4 + ["blue"] * 6]) == 1.0
     by_type = tasks.by_type([1.0, 1.0, 0.1, 0.3], ["a", "a", "a", "b"])
     assert by_type == pytest.approx({"all": 0.6, "a": 0.7, "b": 0.3})
@@ -60,7 +77,11 @@ def test_answers_are_compared_in_their_normal_form(answer, same):
 def test_a_perfect_eye_has_perfect_scores():
     rows = scenes.rows("gqa", "test")
     scores = tasks.gqa_scores(rows, [row["answer"] for row in rows])
-    assert scores.pop("distribution") == 0 and set(scores.values()) == {1} and len(scores) == 4
+    assert (
+        scores.pop("distribution") == 0
+        and set(scores.values()) == {1}
+        and len(scores) == 4
+    )
     # GQA's files name each question among those it entails; its own evaluation leaves it out
     two = [dict(row, entailed=[row["question_id"], 1]) for row in rows[:2]]
     wrong = [two[0]["answer"], "no such answer"]
@@ -76,18 +97,24 @@ def test_gqa_scores_are_those_of_loops():
     right, shares, groups = [one == row["answer"] for one, row in each], [], {}
     for row in rows:
         if right[row["question_id"]] and row["entailed"]:
-            shares.append(sum(right[other] for other in row["entailed"]) / len(row["entailed"]))
+            shares.append(
+                sum(right[other] for other in row["entailed"]) / len(row["entailed"])
+            )
     for one, row in each:
         groups.setdefault(row["group"], []).append((one, row["answer"]))
     scores = tasks.gqa_scores(rows, predicted)
     assert scores["consistency"] == pytest.approx(np.mean(shares)) != scores["accuracy"]
     assert scores["accuracy"] == pytest.approx(np.mean(right))
-    assert scores["validity"] == pytest.approx(np.mean([one in row["valid"] for one, row in each]))
+    assert scores["validity"] == pytest.approx(
+        np.mean([one in row["valid"] for one, row in each])
+    )
     assert 0 < scores["plausibility"] <= scores["validity"] < 1
     total = 0.0
     for pairs in groups.values():
         said, truth = zip(*pairs, strict=True)
-        score = sum((said.count(a) - truth.count(a)) ** 2 / truth.count(a) for a in set(truth))
+        score = sum(
+            (said.count(a) - truth.count(a)) ** 2 / truth.count(a) for a in set(truth)
+        )
         total += score * len(pairs)
     assert scores["distribution"] == pytest.approx(total / len(rows))
 
@@ -96,7 +123,11 @@ def test_a_pink_train_is_valid_but_not_plausible():
     rows = [row for row in scenes.rows("gqa", "train") if row["group"] == "query colour"]
     row = next(row for row in rows if "train?" in row["question"])
     scores = tasks.gqa_scores([row | {"entailed": []}], ["pink"])
-    assert scores["validity"] == 1 and scores["plausibility"] == 0 and scores["consistency"] == 0
+    assert (
+        scores["validity"] == 1
+        and scores["plausibility"] == 0
+        and scores["consistency"] == 0
+    )
 
 
 # -- NLVR2 -----------------------------------------------------------------------------------------------------------
@@ -137,7 +168,10 @@ def test_a_prior_reads_what_is_in_the_question_and_in_the_picture():
         here = pictures.regions[row][pictures.region_mask[row]].numpy()  # without padding
         assert np.allclose(found, [*here.mean(0), *here.max(0), len(here)], atol=1e-6)
     many = ["many" if n > 3 else "few" for n in vectors[:, -1]]
-    assert np.mean(np.array(tasks.picture_only(vectors, many, vectors)) == np.array(many)) > 0.8
+    assert (
+        np.mean(np.array(tasks.picture_only(vectors, many, vectors)) == np.array(many))
+        > 0.8
+    )
 
 
 def test_rarer_answers_than_the_most_frequent_are_not_learnt():
@@ -163,7 +197,9 @@ def real():
 def test_real_people_agree_with_the_majority_and_always_yes_has_its_share(real):
     test = real[1]
     people = [row["answers"] for row in test]
-    assert tasks.soft_accuracy(["yes"] * len(test), people) == pytest.approx(0.224, abs=0.002)
+    assert tasks.soft_accuracy(["yes"] * len(test), people) == pytest.approx(
+        0.224, abs=0.002
+    )
     assert tasks.soft_accuracy([row["answer"] for row in test], people) == pytest.approx(
         0.967, abs=0.002
     )
@@ -174,12 +210,16 @@ def test_real_people_agree_with_the_majority_and_always_yes_has_its_share(real):
 def test_real_questions_without_pictures_are_answered_above_always_yes(real):
     """On a sixth of the training questions; the recorded table has all of them."""
     columns = ("question", "answer", "answers", "answer_type")
-    train, test = ({name: [row[name] for row in rows] for name in columns} for rows in real)
+    train, test = (
+        {name: [row[name] for row in rows] for name in columns} for rows in real
+    )
     known = (train["question"], train["answer"])
     predicted = tasks.question_only(*known, test["question"], most=60)
     each = tasks.soft_accuracies(predicted, test["answers"])
     scores = tasks.by_type(each, test["answer_type"])
-    assert 0.28 < scores["all"] < 0.40 and scores["yes/no"] > 0.58 > scores["number"] > 0.15
+    assert (
+        0.28 < scores["all"] < 0.40 and scores["yes/no"] > 0.58 > scores["number"] > 0.15
+    )
     assert scores["other"] < 0.2
 
 

@@ -37,7 +37,9 @@ def same(a, b):
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
 
 
-@pytest.mark.parametrize("stop_at", [3, 5])  # in the middle of an epoch; between two checkpoints
+@pytest.mark.parametrize(
+    "stop_at", [3, 5]
+)  # in the middle of an epoch; between two checkpoints
 def test_resumed_amid_accumulation_and_epochs_is_bitwise_the_unbroken_run(
     tokenizer, texts, tmp_path, stop_at
 ):
@@ -56,16 +58,24 @@ def test_resumed_amid_accumulation_and_epochs_is_bitwise_the_unbroken_run(
     assert broken.interrupted and broken.steps == stop_at and not same(halfway, expected)
     resumed, found = go(folder=tmp_path, resume=True)
     assert same(found, expected)
-    assert resumed.history.drop(columns="seconds").equals(unbroken.history.drop(columns="seconds"))
+    assert resumed.history.drop(columns="seconds").equals(
+        unbroken.history.drop(columns="seconds")
+    )
 
 
-def test_a_finished_run_resumed_takes_no_further_step(tokenizer, texts, tmp_path, monkeypatch):
+def test_a_finished_run_resumed_takes_no_further_step(
+    tokenizer, texts, tmp_path, monkeypatch
+):
     first = ck.objectives.CMLM(make_encoder(tokenizer))
     run = ck.fit(first, texts, steps=3, folder=tmp_path, progress=False)
     monkeypatch.setattr(torch.optim.AdamW, "step", None)  # a step would now be an error
     again = ck.objectives.CMLM(make_encoder(tokenizer, seed=1))
     resumed = ck.fit(again, texts, steps=3, folder=tmp_path, resume=True, progress=False)
-    assert resumed.steps == 3 and not resumed.interrupted and same(weights(again), weights(first))
+    assert (
+        resumed.steps == 3
+        and not resumed.interrupted
+        and same(weights(again), weights(first))
+    )
     assert resumed.history.equals(run.history)
 
 
@@ -73,7 +83,9 @@ def test_post_trained_weights_go_on_into_the_next_stage(tokenizer, texts, tmp_pa
     """Post-train, save, open, train on: the second stage starts at the first one's end, not at the beginning."""
     start = make_encoder(tokenizer, dropout=0.1)
     original = weights(start)
-    ck.fit(ck.objectives.CMLM(start), texts, steps=5, lr=1e-2, batch_size=16, progress=False)
+    ck.fit(
+        ck.objectives.CMLM(start), texts, steps=5, lr=1e-2, batch_size=16, progress=False
+    )
     post_trained = weights(start)
     assert not same(original, post_trained)
 
@@ -84,19 +96,28 @@ def test_post_trained_weights_go_on_into_the_next_stage(tokenizer, texts, tmp_pa
     seen = []
     objective = ck.objectives.MLM(opened)
     plain = objective.encode
-    objective.encode = lambda name, view: seen.append(weights(opened)) or plain(name, view)
+    objective.encode = lambda name, view: (
+        seen.append(weights(opened)) or plain(name, view)
+    )
     ck.fit(objective, texts, steps=2, warmup=0, progress=False)
     assert same(seen[0], post_trained) and not same(seen[1], post_trained)
 
     classifier = AutoModelForSequenceClassification.from_pretrained(saved, num_labels=2)
-    body = {name.removeprefix("model.roberta."): value for name, value in post_trained.items()}
+    body = {
+        name.removeprefix("model.roberta."): value for name, value in post_trained.items()
+    }
     for name, value in classifier.roberta.state_dict().items():
         assert torch.equal(value, body[name]), name
 
 
 def test_loss_falls_and_history_is_a_table(encoder, texts):
     run = ck.fit(
-        ck.objectives.CMLM(encoder), texts, steps=60, batch_size=16, lr=3e-3, progress=False
+        ck.objectives.CMLM(encoder),
+        texts,
+        steps=60,
+        batch_size=16,
+        lr=3e-3,
+        progress=False,
     )
     assert list(run.history.columns) == [
         "step",
@@ -110,7 +131,9 @@ def test_loss_falls_and_history_is_a_table(encoder, texts):
     assert list(run.history["step"]) == list(range(1, 61))
     assert run.history["mlm"].tail(10).mean() < run.history["mlm"].head(10).mean() - 0.3
     assert not run.interrupted and "60 of 60 steps" in repr(run)
-    assert repr(run).endswith(f"loss {run.rows[0]['loss']:.3f} → {run.rows[-1]['loss']:.3f}")
+    assert repr(run).endswith(
+        f"loss {run.rows[0]['loss']:.3f} → {run.rows[-1]['loss']:.3f}"
+    )
 
 
 def test_same_seed_same_run_other_seed_other_run(tokenizer, texts):
@@ -135,9 +158,9 @@ def test_the_noise_of_the_views_is_the_seeds(tokenizer):
         objective = ck.objectives.MLM(make_encoder(tokenizer), p_m=0.5)
         rows = ["the red kite flies over the shelf"] * 8
         seen.append(
-            ck.fit(objective, rows, steps=1, batch_size=8, seed=seed, progress=False).rows[0][
-                "loss"
-            ]
+            ck.fit(
+                objective, rows, steps=1, batch_size=8, seed=seed, progress=False
+            ).rows[0]["loss"]
         )
     assert seen[0] != seen[1]
 
@@ -168,12 +191,17 @@ def test_noise_is_new_in_every_epoch(encoder, texts):
     objective.views = spy
     ck.fit(objective, texts[:16], epochs=40, batch_size=16, progress=False)
     overlap = [a[i] & b[i] for a, b in zip(seen, seen[1:], strict=False) for i in a]
-    assert torch.cat(overlap).float().mean().item() == pytest.approx(0.25, abs=0.03)  # p², not p
+    assert torch.cat(overlap).float().mean().item() == pytest.approx(
+        0.25, abs=0.03
+    )  # p², not p
 
 
 def test_learning_rate_follows_the_optimizers_steps(encoder, texts, monkeypatch):
     rates, step = [], torch.optim.AdamW.step
-    seen = lambda optimizer: rates.append([group["lr"] for group in optimizer.param_groups])  # noqa: E731
+
+    def seen(optimizer):
+        return rates.append([group["lr"] for group in optimizer.param_groups])  # noqa: E731
+
     monkeypatch.setattr(
         torch.optim.AdamW, "step", lambda self, *args: seen(self) or step(self, *args)
     )
@@ -181,17 +209,25 @@ def test_learning_rate_follows_the_optimizers_steps(encoder, texts, monkeypatch)
         ck.objectives.MLM(encoder), texts, steps=20, lr=1e-3, warmup=0.25, batch_size=4, accumulate=3, chunk_size=2,
         progress=False,
     )  # fmt: skip
-    expected = [1e-3 * ck.schedules.linear_warmup_linear_decay(step, 20, 5) for step in range(20)]
+    expected = [
+        1e-3 * ck.schedules.linear_warmup_linear_decay(step, 20, 5) for step in range(20)
+    ]
     assert list(run.history["lr"]) == pytest.approx(expected)
     assert rates == [
         [rate] * 2 for rate in run.history["lr"]
     ]  # of matrices, and of biases and norms
     flat = Training(steps=20, lr=1e-3, warmup=0.25, decay="none")
-    assert [learning_rate(step, 20, flat) for step in (0, 5, 19)] == pytest.approx([0, 1e-3, 1e-3])
-    assert learning_rate(0, 20, Training(steps=20, lr=1e-3, warmup=0, decay="none")) == 1e-3
+    assert [learning_rate(step, 20, flat) for step in (0, 5, 19)] == pytest.approx(
+        [0, 1e-3, 1e-3]
+    )
+    assert (
+        learning_rate(0, 20, Training(steps=20, lr=1e-3, warmup=0, decay="none")) == 1e-3
+    )
 
 
-def test_after_a_run_no_gradient_is_left_dropout_is_off_and_ctrl_c_is_the_callers(encoder, texts):
+def test_after_a_run_no_gradient_is_left_dropout_is_off_and_ctrl_c_is_the_callers(
+    encoder, texts
+):
     before = signal.getsignal(signal.SIGINT)
     run = ck.fit(ck.objectives.MLM(encoder), texts, steps=2, batch_size=4, progress=False)
     assert signal.getsignal(signal.SIGINT) is before
@@ -214,7 +250,13 @@ def test_a_weight_at_rest_counts_in_no_norm_and_may_be_set_free(tokenizer, texts
             resting.requires_grad_(run.steps >= freed_at)
 
         run = ck.fit(
-            objective, texts, steps=4, batch_size=4, lr=1e-2, callback=free, progress=False
+            objective,
+            texts,
+            steps=4,
+            batch_size=4,
+            lr=1e-2,
+            callback=free,
+            progress=False,
         )
         assert all(weight.grad is None for weight in objective.parameters())
         return run.history["grad_norm"].tolist(), same(weights(resting), before)
@@ -270,11 +312,17 @@ def test_a_run_goes_on_in_other_chunks_and_with_other_notes(tokenizer, texts, tm
             make_encoder(tokenizer), contrast="nt_xent", mlm_weight=0.1
         ).double()
 
-    expected = weights(ck.fit(make(), texts, steps=6, batch_size=8, progress=False).objective)
+    expected = weights(
+        ck.fit(make(), texts, steps=6, batch_size=8, progress=False).objective
+    )
     ck.fit(make(), texts, callback=press_stop_at(3), **settings)
-    run = ck.fit(make(), texts, resume=True, chunk_size=3, log_every=2, save_every=1, **settings)
+    run = ck.fit(
+        make(), texts, resume=True, chunk_size=3, log_every=2, save_every=1, **settings
+    )
     found = weights(run.objective)
-    assert all(torch.allclose(found[name], value, atol=1e-10) for name, value in expected.items())
+    assert all(
+        torch.allclose(found[name], value, atol=1e-10) for name, value in expected.items()
+    )
 
 
 @pytest.mark.parametrize(
@@ -296,7 +344,9 @@ def test_the_last_step_takes_the_batches_that_are_left(encoder, length, steps, t
             return super().views(batch, generator)
 
     rows = [f"There are {n} kites." for n in range(20)]
-    run = ck.fit(Watched(encoder), rows, batch_size=4, accumulate=4, progress=False, **length)
+    run = ck.fit(
+        Watched(encoder), rows, batch_size=4, accumulate=4, progress=False, **length
+    )
     assert run.steps == steps and Counter(seen[n] for n in range(20)) == times
 
 
@@ -308,7 +358,10 @@ def test_clipping_limits_the_gradient_and_none_leaves_it(clip, encoder, texts):
 
     def spy(self, *args, **kwargs):
         grads = [
-            p.grad for group in self.param_groups for p in group["params"] if p.grad is not None
+            p.grad
+            for group in self.param_groups
+            for p in group["params"]
+            if p.grad is not None
         ]
         norms.append(torch.nn.utils.get_total_norm(grads).item())
         return step(self, *args, **kwargs)
@@ -318,7 +371,9 @@ def test_clipping_limits_the_gradient_and_none_leaves_it(clip, encoder, texts):
         run = ck.fit(objective, texts, steps=3, clip=clip, progress=False)
     finally:
         torch.optim.AdamW.step = step
-    before = run.history["grad_norm"].tolist()  # the history tells the norm before clipping
+    before = run.history[
+        "grad_norm"
+    ].tolist()  # the history tells the norm before clipping
     assert min(before) > 10
     assert norms == pytest.approx([clip] * 3 if clip else before, rel=1e-3)
 
@@ -335,13 +390,19 @@ def test_bf16_trains(tokenizer, texts):
     )
     assert run.history["loss"].iloc[-5:].mean() < run.history["loss"].iloc[:5].mean()
     assert next(run.encoder.parameters()).dtype == torch.float32
-    first = ck.fit(ck.objectives.CMLM(make_encoder(tokenizer)), texts, steps=1, progress=False)
+    first = ck.fit(
+        ck.objectives.CMLM(make_encoder(tokenizer)), texts, steps=1, progress=False
+    )
     assert (
-        0 < abs(first.rows[0]["loss"] - run.rows[0]["loss"]) < 0.02 * first.rows[0]["loss"]
+        0
+        < abs(first.rows[0]["loss"] - run.rows[0]["loss"])
+        < 0.02 * first.rows[0]["loss"]
     )  # other digits: it is on
 
 
-def test_a_loss_that_is_not_finite_stops_with_step_parts_and_checkpoint(encoder, texts, tmp_path):
+def test_a_loss_that_is_not_finite_stops_with_step_parts_and_checkpoint(
+    encoder, texts, tmp_path
+):
     objective = ck.objectives.MLM(encoder)
 
     def spoil(run):
@@ -350,7 +411,8 @@ def test_a_loss_that_is_not_finite_stops_with_step_parts_and_checkpoint(encoder,
                 encoder.model.lm_head.bias.fill_(math.nan)
 
     with pytest.raises(
-        FloatingPointError, match=r"Step 7 .*is nan.*before: step 6, loss \d.*step-00000005"
+        FloatingPointError,
+        match=r"Step 7 .*is nan.*before: step 6, loss \d.*step-00000005",
     ) as caught:
         ck.fit(
             objective,
@@ -387,12 +449,22 @@ def test_a_gradient_that_is_not_finite_stops_between_two_rows_of_the_history(
 def test_stop_button_returns_the_run_so_far(encoder, texts, tmp_path):
     before, press = signal.getsignal(signal.SIGINT), press_stop_at(3)
     run = ck.fit(
-        ck.objectives.MLM(encoder), texts, steps=50, callback=press, folder=tmp_path, progress=False
+        ck.objectives.MLM(encoder),
+        texts,
+        steps=50,
+        callback=press,
+        folder=tmp_path,
+        progress=False,
     )
     assert run.interrupted and run.steps == 3 and "stopped on request" in repr(run)
     assert signal.getsignal(signal.SIGINT) is before
     again = ck.fit(
-        ck.objectives.MLM(encoder), texts, steps=50, folder=tmp_path, resume=True, progress=False
+        ck.objectives.MLM(encoder),
+        texts,
+        steps=50,
+        folder=tmp_path,
+        resume=True,
+        progress=False,
     )
     assert again.steps == 50 and list(again.history["step"]) == list(range(1, 51))
 
@@ -402,7 +474,12 @@ def test_stopped_before_its_first_step_a_resumed_run_ends_where_it_was(
 ):
     objective = ck.objectives.MLM(encoder)
     ck.fit(
-        objective, texts, steps=5, folder=tmp_path, callback=lambda run: run.stop(), progress=False
+        objective,
+        texts,
+        steps=5,
+        folder=tmp_path,
+        callback=lambda run: run.stop(),
+        progress=False,
     )
     restore = _Loop.restore
     monkeypatch.setattr(
@@ -457,10 +534,16 @@ def test_a_checkpoint_of_another_transformers_is_resumed(tokenizer, texts, tmp_p
     fields = state["settings"]["architecture"]
     del fields["layer_norm_eps"]
     file.write_text(
-        json.dumps(state | {"settings": state["settings"] | {"architecture": fields | {"new": 1}}})
+        json.dumps(
+            state
+            | {"settings": state["settings"] | {"architecture": fields | {"new": 1}}}
+        )
     )
     assert (
-        ck.fit(ck.objectives.MLM(make_encoder(tokenizer)), texts, resume=True, **options).steps == 2
+        ck.fit(
+            ck.objectives.MLM(make_encoder(tokenizer)), texts, resume=True, **options
+        ).steps
+        == 2
     )
 
 
@@ -471,7 +554,10 @@ def test_folders_of_the_reader_are_neither_deleted_nor_read(encoder, texts, tmp_
     mine = tmp_path / ".step-by-step notes" / "day 1.txt"
     mine.parent.mkdir()
     mine.write_text("mine")
-    for left in (".step-00000002.draft", ".step-00000001.gone"):  # by a run that was killed
+    for left in (
+        ".step-00000002.draft",
+        ".step-00000001.gone",
+    ):  # by a run that was killed
         (tmp_path / left).mkdir()
     options = dict(batch_size=4, save_every=1, folder=tmp_path, progress=False)
     ck.fit(ck.objectives.MLM(encoder), texts, steps=4, **options)
@@ -490,7 +576,9 @@ def test_weights_that_rest_have_no_moments_and_are_resumed(tokenizer, texts, tmp
 
     def go(folder, **options):
         objective = ck.objectives.MLM(make_encoder(tokenizer))
-        settings = dict(steps=6, save_every=1, warm_heads=0.5, folder=folder, progress=False)
+        settings = dict(
+            steps=6, save_every=1, warm_heads=0.5, folder=folder, progress=False
+        )
         return weights(ck.fit(objective, texts, **settings, **options).objective)
 
     expected = go(tmp_path / "unbroken")
@@ -518,12 +606,15 @@ class Projected(ck.objectives.SimCSE):
 
     def vectors(self, name, hidden, view):
         return {
-            head: rows @ self.matrix for head, rows in super().vectors(name, hidden, view).items()
+            head: rows @ self.matrix
+            for head, rows in super().vectors(name, hidden, view).items()
         }
 
 
 @pytest.mark.parametrize("layout", ["a slice", "turned"])
-def test_a_weight_of_any_layout_is_trained_saved_and_resumed(layout, tokenizer, texts, tmp_path):
+def test_a_weight_of_any_layout_is_trained_saved_and_resumed(
+    layout, tokenizer, texts, tmp_path
+):
     """The fused optimizer reads memory as it lies, and a checkpoint holds contiguous tensors only."""
 
     def go(layout, **options):
@@ -535,7 +626,11 @@ def test_a_weight_of_any_layout_is_trained_saved_and_resumed(layout, tokenizer, 
 
     expected = go("whole")
     assert same(go(layout), expected)
-    go(layout, folder=tmp_path, callback=lambda run: run.stop() if run.steps == 2 else None)
+    go(
+        layout,
+        folder=tmp_path,
+        callback=lambda run: run.stop() if run.steps == 2 else None,
+    )
     assert same(go(layout, folder=tmp_path, resume=True), expected)
 
 
@@ -563,13 +658,17 @@ def test_a_callback_that_evaluates_does_not_end_dropout(tokenizer, texts):
         objective = ck.objectives.MLM(make_encoder(tokenizer, dropout=0.3))
         return [
             row["loss"]
-            for row in ck.fit(objective, texts, steps=4, callback=callback, progress=False).rows
+            for row in ck.fit(
+                objective, texts, steps=4, callback=callback, progress=False
+            ).rows
         ]
 
     assert losses(lambda run: run.objective.eval()) == losses(None)
 
 
-def test_on_another_number_of_processes_dropout_starts_anew_and_apart(tokenizer, monkeypatch):
+def test_on_another_number_of_processes_dropout_starts_anew_and_apart(
+    tokenizer, monkeypatch
+):
     noise, drawn = torch.Generator().manual_seed(3), []
     trained = checkpoint.Trained(ck.objectives.MLM(make_encoder(tokenizer)), None, noise)
     torch.manual_seed(5)
@@ -591,7 +690,13 @@ def test_the_clock_of_a_resumed_run_goes_on(tokenizer, texts, tmp_path):
     def go(**options):
         objective = ck.objectives.MLM(make_encoder(tokenizer))
         return ck.fit(
-            objective, texts, steps=2, save_every=1, folder=tmp_path, progress=False, **options
+            objective,
+            texts,
+            steps=2,
+            save_every=1,
+            folder=tmp_path,
+            progress=False,
+            **options,
         )
 
     go(callback=lambda run: run.steps == 1 and run.stop())

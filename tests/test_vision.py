@@ -62,12 +62,16 @@ def test_chunks_give_the_loss_and_gradient_of_the_definition(name, texts, tokeni
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
-def test_stopped_and_resumed_is_bitwise_the_unbroken_run(name, texts, tokenizer, tmp_path):
+def test_stopped_and_resumed_is_bitwise_the_unbroken_run(
+    name, texts, tokenizer, tmp_path
+):
     data = data_of(name, texts, tokenizer)
 
     def go(**options):
         objective = OBJECTIVES[name](make_encoder(tokenizer, dropout=0.1))
-        settings = dict(steps=5, batch_size=4, chunk_size=3, save_every=2, lr=1e-2, progress=False)
+        settings = dict(
+            steps=5, batch_size=4, chunk_size=3, save_every=2, lr=1e-2, progress=False
+        )
         run = ck.fit(objective, data, **settings, **options)
         return run.history.drop(columns="seconds"), weights(objective)
 
@@ -85,18 +89,24 @@ def test_half_precision_gives_nearly_the_same_loss(name, encoder, batch):
         half = objective(batch, seeded())
     assert half["loss"].item() == pytest.approx(whole["loss"].item(), rel=0.03)
     half["loss"].backward()
-    assert all(torch.isfinite(p.grad).all() for p in encoder.parameters() if p.grad is not None)
+    assert all(
+        torch.isfinite(p.grad).all() for p in encoder.parameters() if p.grad is not None
+    )
 
 
 @pytest.mark.parametrize("regions", ["masked", "lxmert"])
 def test_nothing_masked_is_no_nan(regions, encoder, batch):
-    nothing = MaskPair(words=ck.masking.noise.Mask(0.0), regions=MaskRegions(p=0.0), which="both")
+    nothing = MaskPair(
+        words=ck.masking.noise.Mask(0.0), regions=MaskRegions(p=0.0), which="both"
+    )
     objective = LXMERT(encoder, noise=nothing, mismatch=0.0, regions=regions, qa=True)
     parts = objective(batch | {"answer_scores": torch.zeros(12, len(ANSWERS))})
     parts["loss"].backward()
     assert parts["mlm"] == parts["features"] == parts["qa"] == 0
     assert (parts["objects"] == 0) == (regions == "masked")
-    assert all(torch.isfinite(p.grad).all() for p in encoder.parameters() if p.grad is not None)
+    assert all(
+        torch.isfinite(p.grad).all() for p in encoder.parameters() if p.grad is not None
+    )
 
 
 # -- what is recovered, and where --------------------------------------------------------------------------------------
@@ -110,14 +120,25 @@ def test_the_losses_are_those_of_the_equations(encoder, batch):
     states, losses = encoder.states(view), ck.losses
     at, drawn = view["selected"], view["region_selected"]
     shown = encoder.region_logits(states.regions)
-    expected = {"mlm": losses.mlm(encoder.mlm_logits(states.words)[at], view["targets"][at])}
-    for key, loss in (("objects", vision.masked_objects), ("attributes", vision.masked_attributes)):
+    expected = {
+        "mlm": losses.mlm(encoder.mlm_logits(states.words)[at], view["targets"][at])
+    }
+    for key, loss in (
+        ("objects", vision.masked_objects),
+        ("attributes", vision.masked_attributes),
+    ):
         expected[key] = loss(
-            shown[key][drawn], batch[key][drawn], confidence=batch[f"{key[:-1]}_confidence"][drawn]
+            shown[key][drawn],
+            batch[key][drawn],
+            confidence=batch[f"{key[:-1]}_confidence"][drawn],
         )
-    expected["features"] = vision.masked_features(shown["features"][drawn], batch["regions"][drawn])
+    expected["features"] = vision.masked_features(
+        shown["features"][drawn], batch["regions"][drawn]
+    )
     matched = view["matched"]
-    expected["itm"] = torch.nn.functional.cross_entropy(encoder.match_logits(states.words), matched)
+    expected["itm"] = torch.nn.functional.cross_entropy(
+        encoder.match_logits(states.words), matched
+    )
     asked = matched.bool() & batch["answer_scores"].any(1)
     expected["qa"] = vision.one_answer(
         encoder.answer_logits(states.words)[asked], batch["answer_scores"][asked]
@@ -155,10 +176,13 @@ def test_as_released_the_losses_fall_on_all_regions(encoder, batch):
 @pytest.mark.parametrize("regions", ["masked", "lxmert"])
 def test_words_of_wrong_pairs_are_recovered_only_if_asked(regions, encoder, batch):
     for recover in (True, False):
-        objective = LXMERT(encoder, recover_mismatched=recover, mismatch=1.0, regions=regions)
+        objective = LXMERT(
+            encoder, recover_mismatched=recover, mismatch=1.0, regions=regions
+        )
         parts = objective(batch, seeded())
         assert all(
-            (parts[name] > 0) == recover for name in ("mlm", "objects", "attributes", "features")
+            (parts[name] > 0) == recover
+            for name in ("mlm", "objects", "attributes", "features")
         )
         assert parts["itm"] > 0
 
@@ -169,7 +193,9 @@ def test_without_confidence_every_name_counts_alike(encoder, batch):
         for key in ("object", "attribute")
     }
     for key in ("objects", "attributes"):
-        of = {c: LXMERT(encoder, confidence=c)(batch, seeded())[key] for c in (True, False)}
+        of = {
+            c: LXMERT(encoder, confidence=c)(batch, seeded())[key] for c in (True, False)
+        }
         assert of[False] == LXMERT(encoder)(batch | sure, seeded())[key] != of[True]
 
 
@@ -223,7 +249,9 @@ def test_the_contrast_knows_which_pairs_are_wrong(encoder, batch):
     )  # captions of one picture: one id
     own = facts["text_id"][~matched]
     assert (own < -1).all() and len(own.unique()) == len(own)
-    assert len(own) < 12 and not set(own.tolist()) & set(facts["text_id"][matched].tolist())
+    assert len(own) < 12 and not set(own.tolist()) & set(
+        facts["text_id"][matched].tolist()
+    )
     again = objective.views(batch, seeded(10))
     wrong = ~matched & (again["clean"]["matched"] == 0)
     same_text = (views["clean"]["text_id"] == again["clean"]["text_id"])[wrong]
@@ -246,13 +274,18 @@ def test_two_captions_of_one_picture_are_no_negatives(encoder, batch):
     images, total = batch["image_id"].repeat(2).tolist(), 0.0
     for i in range(24):
         partner = (i + 12) % 24
-        among = [j for j in range(24) if j != i and (images[j] != images[i] or j == partner)]
+        among = [
+            j for j in range(24) if j != i and (images[j] != images[i] or j == partner)
+        ]
         scores = torch.stack([x[i] @ x[j] / 0.5 for j in among])
         total -= scores.log_softmax(0)[among.index(partner)]
     assert found.item() == pytest.approx(total.item() / 24, rel=1e-10)
     as_printed = CAPTPairs(encoder, ignore_duplicates=False, **settings).double().eval()
     as_printed.load_state_dict(objective.state_dict())
-    assert as_printed.contrast(vectors, objective.facts(batch, views))["contrast"] > found + 1e-3
+    assert (
+        as_printed.contrast(vectors, objective.facts(batch, views))["contrast"]
+        > found + 1e-3
+    )
 
 
 def test_a_wrong_caption_of_a_picture_is_a_negative_of_the_right_one(encoder, batch):
@@ -304,7 +337,9 @@ def test_the_papers_settings():
         0.5,
     )
     printed = {"batch_size": 512, "lr": 1e-4, "decay": "linear"}
-    assert CAPTPairs.paper_training("pre-training") == printed | {"group_by_length": False}
+    assert CAPTPairs.paper_training("pre-training") == printed | {
+        "group_by_length": False
+    }
     names, of = (
         ("epochs", "batch_size", "lr", "warmup", "clip"),
         LXMERT.paper_training("pre-training"),
@@ -331,7 +366,10 @@ def test_the_papers_settings():
 def test_answers_are_a_binary_cross_entropy_each(encoder, batch):
     objective = Answer(encoder.double().eval(), answers=3)
     parts = objective(batch)
-    logits, scores = encoder.answer_logits(encoder(batch)), batch["answer_scores"].double()
+    logits, scores = (
+        encoder.answer_logits(encoder(batch)),
+        batch["answer_scores"].double(),
+    )
     mean = torch.nn.functional.binary_cross_entropy_with_logits(logits, scores)
     assert parts["answers"].item() == pytest.approx(
         mean.item() * 3, rel=1e-10
@@ -347,7 +385,9 @@ def test_an_answer_head_goes_on_or_begins_anew(tokenizer, batch, tmp_path):
     encoder = make_encoder(tokenizer)
     before = encoder.model.answer_head.logit_fc[-1].weight.clone()
     assert torch.equal(
-        Answer(encoder, answers=3, new_head=False).encoder.model.answer_head.logit_fc[-1].weight,
+        Answer(encoder, answers=3, new_head=False)
+        .encoder.model.answer_head.logit_fc[-1]
+        .weight,
         before,
     )
     with pytest.raises(
@@ -366,11 +406,15 @@ def test_two_pictures_are_read_one_by_one(texts, tokenizer):
     vectors = []
     for side in ("left", "right"):
         view = text | {
-            key.split("/")[1]: value for key, value in batch.items() if key.startswith(side)
+            key.split("/")[1]: value
+            for key, value in batch.items()
+            if key.startswith(side)
         }
         vectors.append(objective.encoder.pair_vector(objective.encoder(view)))
     assert torch.equal(objective.logits(batch), objective.head(torch.cat(vectors, dim=1)))
-    first, _, norm, last = objective.head  # LXMERT's head of NLVR2: dense, gelu, LayerNorm, dense
+    first, _, norm, last = (
+        objective.head
+    )  # LXMERT's head of NLVR2: dense, gelu, LayerNorm, dense
     by_hand = last(norm(torch.nn.functional.gelu(first(torch.cat(vectors, dim=1)))))
     assert torch.allclose(objective.logits(batch), by_hand, atol=1e-6)
     turned = {
@@ -385,17 +429,21 @@ def test_a_short_training_learns_to_answer_what_the_picture_shows(tokenizer):
     """The object of a picture's one region: nothing else tells it. With other pictures nothing is learned."""
     draw, names = seeded(), ["red", "two", "scarlet", "kite"]
     objects = torch.randint(CLASSES, (120,), generator=draw)
-    features = torch.eye(CLASSES, WIDTH)[objects] + 0.1 * torch.randn(120, WIDTH, generator=draw)
+    features = torch.eye(CLASSES, WIDTH)[objects] + 0.1 * torch.randn(
+        120, WIDTH, generator=draw
+    )
     one = {"boxes": [[0.0, 0.0, 1.0, 1.0]]}
     shown = ck.data.stack_pictures(
         [one | {"image_id": i, "regions": f[None]} for i, f in enumerate(features)]
     )
     shown = shown.standardised()
     rows = [
-        {"text": "what is it?", "image_id": i, "answer": names[int(objects[i])]} for i in range(120)
+        {"text": "what is it?", "image_id": i, "answer": names[int(objects[i])]}
+        for i in range(120)
     ]
     train, test = (
-        ck.data.Regions(part, tokenizer, shown, answers=names) for part in (rows[:80], rows[80:])
+        ck.data.Regions(part, tokenizer, shown, answers=names)
+        for part in (rows[:80], rows[80:])
     )
     right, pictures = [], train.picture_rows
     for seed in (0, 1):

@@ -41,15 +41,21 @@ def test_a_saved_folder_opens_elsewhere_with_the_same_numbers(encoder, batch, tm
     states = encoder.states(batch)
     again = ck.CrossModalEncoder.from_pretrained(folder)
     assert again.pretrained and not encoder.pretrained  # `fit` then has the smaller rate
-    assert all(torch.equal(a, b) for a, b in zip(again.states(batch), states, strict=True))
+    assert all(
+        torch.equal(a, b) for a, b in zip(again.states(batch), states, strict=True)
+    )
     assert torch.equal(again.hidden_region, encoder.hidden_region)
 
     inputs = for_transformers(batch)
     theirs = AutoModelForPreTraining.from_pretrained(folder).eval()(**inputs)
     assert torch.equal(theirs.prediction_logits, encoder.mlm_logits(states.words))
-    assert torch.equal(theirs.cross_relationship_score, encoder.match_logits(states.words))
+    assert torch.equal(
+        theirs.cross_relationship_score, encoder.match_logits(states.words)
+    )
     answering = LxmertForQuestionAnswering.from_pretrained(folder).eval()(**inputs)
-    assert torch.equal(answering.question_answering_score, encoder.answer_logits(states.words))
+    assert torch.equal(
+        answering.question_answering_score, encoder.answer_logits(states.words)
+    )
     body = AutoModel.from_pretrained(folder).eval()(**inputs)
     assert torch.equal(body.language_output, states.words) and torch.equal(
         body.vision_output, states.regions
@@ -57,8 +63,12 @@ def test_a_saved_folder_opens_elsewhere_with_the_same_numbers(encoder, batch, tm
 
 
 def test_the_order_of_regions_says_nothing(encoder, batch):
-    order = torch.randperm(batch["regions"].shape[1], generator=torch.Generator().manual_seed(0))
-    moved = batch | {key: batch[key][:, order] for key in ("regions", "boxes", "region_mask")}
+    order = torch.randperm(
+        batch["regions"].shape[1], generator=torch.Generator().manual_seed(0)
+    )
+    moved = batch | {
+        key: batch[key][:, order] for key in ("regions", "boxes", "region_mask")
+    }
     a, b = encoder.states(batch), encoder.states(moved)
     assert torch.allclose(a.words, b.words, atol=1e-5)
     assert torch.allclose(a.regions[:, order], b.regions, atol=1e-5)
@@ -73,7 +83,8 @@ def test_padding_is_not_read(encoder, batch):
         padding[..., None], torch.tensor([0.1, 0.1, 0.5, 0.5]), batch["boxes"]
     )
     wider = batch | {
-        key: torch.nn.functional.pad(batch[key], (0, 0, 0, 3)) for key in ("regions", "boxes")
+        key: torch.nn.functional.pad(batch[key], (0, 0, 0, 3))
+        for key in ("regions", "boxes")
     }
     wider["region_mask"] = torch.nn.functional.pad(batch["region_mask"], (0, 3))
     for view in (other, wider):
@@ -104,21 +115,34 @@ def gradient_norm(encoder, view, learned=True):
     ).item()
 
 
-def test_the_first_gradient_of_a_masked_picture_is_no_larger_than_of_a_whole_one(tokenizer, batch):
+def test_the_first_gradient_of_a_masked_picture_is_no_larger_than_of_a_whole_one(
+    tokenizer, batch
+):
     """LXMERT's vector of zeros makes it thousands of times larger."""
     batch = batch | {"matched": torch.ones(12, dtype=torch.long)}
-    view = MaskRegions(p=0.5, split=(1.0, 0.0, 0.0))(batch, torch.Generator().manual_seed(0))
-    whole = MaskRegions(p=0.5, split=(0.0, 0.0, 1.0))(batch, torch.Generator().manual_seed(0))
-    masked, unmasked = (gradient_norm(make_encoder(tokenizer, seed=1), v) for v in (view, whole))
+    view = MaskRegions(p=0.5, split=(1.0, 0.0, 0.0))(
+        batch, torch.Generator().manual_seed(0)
+    )
+    whole = MaskRegions(p=0.5, split=(0.0, 0.0, 1.0))(
+        batch, torch.Generator().manual_seed(0)
+    )
+    masked, unmasked = (
+        gradient_norm(make_encoder(tokenizer, seed=1), v) for v in (view, whole)
+    )
     assert 1 / 3 < masked / unmasked < 3
-    assert gradient_norm(make_encoder(tokenizer, seed=1), view, learned=False) / unmasked > 100
+    assert (
+        gradient_norm(make_encoder(tokenizer, seed=1), view, learned=False) / unmasked
+        > 100
+    )
 
 
 def test_vectors_of_pairs_stand_in_their_order(encoder, pairs, batch):
     vectors = encoder.train().encode(pairs, batch_size=5)
     assert encoder.training and vectors.shape == (12, 32)
     assert torch.allclose(vectors, encoder.eval()(batch)[:, 0], atol=1e-5)
-    assert torch.allclose(encoder.encode(pairs, normalize=True).norm(dim=1), torch.ones(12))
+    assert torch.allclose(
+        encoder.encode(pairs, normalize=True).norm(dim=1), torch.ones(12)
+    )
 
 
 def test_attention_says_where_each_word_looks(encoder, batch):
@@ -138,13 +162,20 @@ def test_shapes(tokenizer):
     with torch.device("meta"):
         model = ck.CrossModalEncoder.lxmert(tokenizer).model
     config = model.config
-    assert (config.l_layers, config.r_layers, config.x_layers, config.hidden_size) == (9, 5, 5, 768)
+    assert (config.l_layers, config.r_layers, config.x_layers, config.hidden_size) == (
+        9,
+        5,
+        5,
+        768,
+    )
     assert (config.visual_feat_dim, config.num_object_labels, config.num_attr_labels) == (
         2048,
         1600,
         400,
     )
-    logits = make_encoder(tokenizer, objects=7, attributes=5).region_logits(torch.ones(2, 32))
+    logits = make_encoder(tokenizer, objects=7, attributes=5).region_logits(
+        torch.ones(2, 32)
+    )
     assert {key: value.shape[1] for key, value in logits.items()} == dict(
         objects=7, attributes=5, features=WIDTH
     )

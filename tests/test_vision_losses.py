@@ -22,7 +22,11 @@ def named():
     """Scores, labels with one unknown, and confidences."""
     g = torch.Generator().manual_seed(0)
     logits = torch.randn(M, C, generator=g, dtype=torch.float64) * 2
-    return logits, torch.tensor([3, 0, -100, 1, 1]), torch.rand(M, generator=g, dtype=torch.float64)
+    return (
+        logits,
+        torch.tensor([3, 0, -100, 1, 1]),
+        torch.rand(M, generator=g, dtype=torch.float64),
+    )
 
 
 @pytest.fixture
@@ -50,7 +54,9 @@ def log_softmax(row, at):
 def object_loop(logits, labels, confidence):
     """1/M Σ -c_i log softmax(logits_i)[y_i] over regions with a label: the sum and M."""
     total, count = 0.0, 0
-    for row, label, c in zip(logits.tolist(), labels.tolist(), confidence.tolist(), strict=True):
+    for row, label, c in zip(
+        logits.tolist(), labels.tolist(), confidence.tolist(), strict=True
+    ):
         if label != -100:
             total -= c * log_softmax(row, label)
             count += 1
@@ -73,7 +79,9 @@ def test_named_regions_are_the_weighted_cross_entropy(loss, named):
     close(loss(logits, labels, confidence=confidence), total / count)
     close(loss(logits, labels), object_loop(logits, labels, torch.ones(M))[0] / count)
     close(
-        loss(logits, labels.where(labels >= 0, -1), confidence=confidence, ignore_index=-1),
+        loss(
+            logits, labels.where(labels >= 0, -1), confidence=confidence, ignore_index=-1
+        ),
         total / count,
     )
     each = loss(logits, labels, confidence=confidence, reduction="none")
@@ -87,7 +95,9 @@ def test_features_are_the_smooth_l1_distance():
         [huber(x - y) for x, y in zip(p, q, strict=True)]
         for p, q in zip(a.tolist(), b.tolist(), strict=True)
     ]
-    assert any(abs(d) < 1 for d in (a - b).flatten()) and any(abs(d) > 1 for d in (a - b).flatten())
+    assert any(abs(d) < 1 for d in (a - b).flatten()) and any(
+        abs(d) > 1 for d in (a - b).flatten()
+    )
     close(masked_features(a, b), sum(sum(row) / F for row in rows) / M)
     close(masked_features(a, b, reduction="sum"), sum(sum(row) / F for row in rows))
 
@@ -97,7 +107,9 @@ def test_soft_answers_are_a_sum_over_answers_and_a_mean_over_questions(answers):
     total = 0.0
     for z, s in zip(logits.tolist(), scores.tolist(), strict=True):
         for a in range(A):
-            total -= s[a] * math.log(sigmoid(z[a])) + (1 - s[a]) * math.log(1 - sigmoid(z[a]))
+            total -= s[a] * math.log(sigmoid(z[a])) + (1 - s[a]) * math.log(
+                1 - sigmoid(z[a])
+            )
     close(soft_answers(logits, scores), total / B)
     close(soft_answers(logits, scores, reduction="sum"), total)
 
@@ -121,7 +133,10 @@ def test_limits_in_closed_form():
     far = torch.full((M, F), 100.0, dtype=torch.float64)
     close(masked_features(far, far), 0.0)
     close(masked_features(far, -far), 199.5)
-    close(soft_answers(torch.zeros(B, A).double(), torch.rand(B, A).double()), A * math.log(2))
+    close(
+        soft_answers(torch.zeros(B, A).double(), torch.rand(B, A).double()),
+        A * math.log(2),
+    )
     close(one_answer(torch.zeros(B, A).double(), torch.ones(B, A).double()), math.log(A))
     entropy = -(0.3 * math.log(0.3) + 0.7 * math.log(0.7))
     close(soft_answers(double([[math.log(3 / 7)]]), double([[0.3]])), entropy)
@@ -133,7 +148,9 @@ def test_gradients(named, answers):
     z, scores = answers[0].clone().requires_grad_(), answers[1]
     features = torch.randn(M, F, dtype=torch.float64, requires_grad=True)
     assert gradcheck(lambda x: masked_objects(x, labels, confidence=confidence), logits)
-    assert gradcheck(lambda x: masked_features(x, torch.zeros(M, F, dtype=torch.float64)), features)
+    assert gradcheck(
+        lambda x: masked_features(x, torch.zeros(M, F, dtype=torch.float64)), features
+    )
     assert gradcheck(lambda x: soft_answers(x, scores), z)
     assert gradcheck(lambda x: one_answer(x, scores), z)
 

@@ -45,7 +45,11 @@ def seeded(seed=0):
 def test_rates_and_shares():
     batch = grid(4000)
     view = MaskRegions()(batch, seeded())
-    real, drawn, hidden = batch["region_mask"], view["region_selected"], view["region_hidden"]
+    real, drawn, hidden = (
+        batch["region_mask"],
+        view["region_selected"],
+        view["region_hidden"],
+    )
     changed = (view["regions"] != batch["regions"]).any(-1) & ~hidden
     assert (
         not (drawn & ~real).any() and not (hidden & ~real).any()
@@ -69,7 +73,9 @@ def test_a_replacement_comes_from_another_picture():
     pictures = found[..., 0].floor().long()  # [B, R]
     assert (pictures != batch["image_id"][:, None])[real].all()
     shown = {tuple(row.tolist()) for row in batch["regions"][real]}
-    assert all(tuple(row.tolist()) in shown for row in found[real])  # regions, never padding
+    assert all(
+        tuple(row.tolist()) in shown for row in found[real]
+    )  # regions, never padding
     assert len(pictures[real].unique()) > 25
 
 
@@ -83,7 +89,10 @@ def test_boxes_that_show_the_same_pixels_are_hidden_together():
     assert overlaps(batch["boxes"])[0, 0, 1] == pytest.approx(0.8)
     for split in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)):
         view = MaskRegions(p=0.3, split=split)(batch, seeded())
-        drawn, seen = view["region_selected"], (view["regions"] == batch["regions"]).all(-1)
+        drawn, seen = (
+            view["region_selected"],
+            (view["regions"] == batch["regions"]).all(-1),
+        )
         touched = drawn[:, :2].any(1)
         assert (
             touched.any() and not seen[touched, :2].any()
@@ -105,10 +114,15 @@ def test_overlaps_is_the_area_shared_over_the_area_of_both():
     found = overlaps(boxes)
     for i, a in enumerate(boxes.tolist()):
         for j, b in enumerate(boxes.tolist()):
-            width, height = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+            width, height = (
+                min(a[2], b[2]) - max(a[0], b[0]),
+                min(a[3], b[3]) - max(a[1], b[1]),
+            )
             shared = max(width, 0) * max(height, 0)
             areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (a, b)]
-            assert found[i, j].item() == pytest.approx(shared / (sum(areas) - shared), abs=1e-10)
+            assert found[i, j].item() == pytest.approx(
+                shared / (sum(areas) - shared), abs=1e-10
+            )
 
 
 @pytest.mark.parametrize("which", ["either", "both"])
@@ -117,7 +131,9 @@ def test_a_pair_loses_words_or_regions(which):
     before = {key: value.clone() for key, value in batch.items()}
     noise = MaskPair(words=Mask(0.5), regions=MaskRegions(0.5), which=which)
     view = noise(batch, seeded(), {"mask_id": 3, "vocab_size": 3000})
-    words = view["selected"].any(1) | (view["input_ids"] != batch["input_ids"]).any(1)  # [B]
+    words = view["selected"].any(1) | (view["input_ids"] != batch["input_ids"]).any(
+        1
+    )  # [B]
     shown = view["region_selected"].any(1) | view["region_hidden"].any(1)
     shown |= (view["regions"] != batch["regions"]).flatten(1).any(1)
     assert (words & shown).any() == (which == "both")
@@ -143,7 +159,9 @@ def test_a_wrong_pair_has_the_whole_text_of_another_picture(texts, tokenizer):
     for row in range(12):
         source = int((batch["text_id"] == view["text_id"][row]).nonzero()[0])
         assert (source == row) == bool(view["matched"][row])
-        assert (batch["image_id"][source] == batch["image_id"][row]) == bool(view["matched"][row])
+        assert (batch["image_id"][source] == batch["image_id"][row]) == bool(
+            view["matched"][row]
+        )
         assert all(torch.equal(view[key][row], batch[key][source]) for key in of_text)
         assert all(
             torch.equal(view[key][row], batch[key][row])

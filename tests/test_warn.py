@@ -19,7 +19,9 @@ SAID = {
     "a high rate": "lr=1 is high",
 }
 CALLS = {
-    "a contrast of one": lambda *_: ck.losses.nt_xent(torch.ones(1, 3), torch.ones(1, 3), 0.5),
+    "a contrast of one": lambda *_: ck.losses.nt_xent(
+        torch.ones(1, 3), torch.ones(1, 3), 0.5
+    ),
     "a batch of one": lambda tokenizer, _: ck.fit(
         ck.objectives.CMLM(make_encoder(tokenizer), contrast="nt_xent"),
         ["a red kite"] * 2,

@@ -15,9 +15,7 @@ from importlib import metadata
 PACKAGE = "contrast-kit"
 # A torchvision or CUDA build that does not match torch shows only when a model's file is imported.
 CORE = ("torch", "transformers.models.bert.modeling_bert")
-REMEDY = (
-    "run `make install`, or: pip install --constraint constraints.txt --editable '.[notebooks]'"
-)
+REMEDY = "run `make install`, or: pip install --constraint constraints.txt --editable '.[notebooks]'"
 
 
 def requirements(extra: str = "") -> dict[str, object]:
@@ -82,7 +80,9 @@ def problem() -> str | None:
     for module in CORE:
         try:
             importlib.import_module(module)
-        except Exception as error:  # any error there becomes one sentence that names the import
+        except (
+            Exception
+        ) as error:  # any error there becomes one sentence that names the import
             reason = str(error).strip().split("\n")[0]
             return f"{module} is installed but cannot be imported ({type(error).__name__}: {reason}); {REMEDY}"
     return None
@@ -102,7 +102,10 @@ def _processor() -> Iterator[tuple[str, str]]:
     yield "torch threads", str(torch.get_num_threads())
     yield "kernels", torch.backends.cpu.get_cpu_capability()
     yield "float32 products", str(ck.fast.kernels.probe())
-    yield "bfloat16 products", f"{ck.fast.kernels.bfloat16_speed():.2g} times as fast as float32's"
+    yield (
+        "bfloat16 products",
+        f"{ck.fast.kernels.bfloat16_speed():.2g} times as fast as float32's",
+    )
 
 
 def _accelerators() -> Iterator[tuple[str, str]]:
@@ -127,7 +130,10 @@ def _surroundings() -> Iterator[tuple[str, str]]:
     yield "system", platform.platform()
     far = "not reachable (or switched off): local data only"
     yield "hub", "reachable" if hub.reachable(timeout=2) else far
-    yield "real data", os.environ.get("CONTRAST_KIT_REAL_DATA", "CONTRAST_KIT_REAL_DATA is not set")
+    yield (
+        "real data",
+        os.environ.get("CONTRAST_KIT_REAL_DATA", "CONTRAST_KIT_REAL_DATA is not set"),
+    )
 
 
 def report() -> str:

@@ -26,7 +26,9 @@ def main(arguments: list[str]) -> int:
     parser = Parser("evaluate", description=what, epilog=EXAMPLES)
     parser.add_table("evaluate")
     words = "Parts to measure. Here: all."
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), help=words)
+    parser.add_argument(
+        "--only", nargs="+", choices=PARTS, default=list(PARTS), help=words
+    )
     options = parser.parse_args(arguments)
     folder = Path(options.folder)
     name = options.folder
@@ -46,5 +48,7 @@ def main(arguments: list[str]) -> int:
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"\n{report}\n\nThe table is in {table}, and the section for a model card in {card}.")
+    print(
+        f"\n{report}\n\nThe table is in {table}, and the section for a model card in {card}."
+    )
     return 0

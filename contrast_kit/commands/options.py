@@ -85,7 +85,9 @@ def add_fields(
             default=argparse.SUPPRESS,
             metavar="|".join(map(str, names)) or words,
             type=partial(parse_value, names=names),
-            help=f"{docs.get(field.name, '')} Here: {default!r}.".strip().replace("%", "%%"),
+            help=f"{docs.get(field.name, '')} Here: {default!r}.".strip().replace(
+                "%", "%%"
+            ),
         )
 
 

@@ -88,7 +88,9 @@ def recipe_of(cls: type[Objective], scale: str, *, start: bool = False) -> Recip
     config = {}
     if issubclass(cls, METHODS[name]):
         own = cls.Config.__dataclass_fields__
-        config = {setting: value for setting, value in made.config.items() if setting in own}
+        config = {
+            setting: value for setting, value in made.config.items() if setting in own
+        }
     ours = f"{cls.__name__} is none of the kit's: what differs from its own defaults is {name}'s."
     return replace(made, config=config, ours=ours)
 

@@ -75,10 +75,19 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     recipe = recipes.recipe_of(cls, chosen.scale, start=chosen.start is not None)
     options = _parser(cls, recipe).parse_args(arguments[1:])
     given = vars(options)
-    training = {name: given.pop(name) for name in ck.Training.__dataclass_fields__ if name in given}
-    config = {name: given.pop(name) for name in cls.Config.__dataclass_fields__ if name in given}
+    training = {
+        name: given.pop(name)
+        for name in ck.Training.__dataclass_fields__
+        if name in given
+    }
+    config = {
+        name: given.pop(name) for name in cls.Config.__dataclass_fields__ if name in given
+    }
     defaults = dict(recipe.config)
-    if config.get("contrast", "info_nce") in ("simsiam", None):  # which have no temperature
+    if config.get("contrast", "info_nce") in (
+        "simsiam",
+        None,
+    ):  # which have no temperature
         defaults.pop("tau", None)
     if "epochs" in training or "steps" in training:  # one replaces the other
         training = {"epochs": None, "steps": None} | training
@@ -88,7 +97,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _general_help() -> str:
-    methods = "".join(f"  {name:<10} {_first_line(cls)}\n" for name, cls in METHODS.items())
+    methods = "".join(
+        f"  {name:<10} {_first_line(cls)}\n" for name, cls in METHODS.items()
+    )
     return (
         "usage: python -m contrast_kit train METHOD --data DATA --folder FOLDER [options]\n\n"
         "Train an encoder with one of the methods. train METHOD --help lists every setting.\n\n"
@@ -129,7 +140,9 @@ def run(options: argparse.Namespace) -> ck.Run:
     first = distributed.rank() == 0
     if options.data is None:
         options.data = SHOP
-        _say(f"No --data: this trains on {SHOP}, sentences about a toy shop that are made here.")
+        _say(
+            f"No --data: this trains on {SHOP}, sentences about a toy shop that are made here."
+        )
     training = ck.Training.of(options.training)
     if options.folder and first:
         _begin(options)
@@ -142,7 +155,9 @@ def run(options: argparse.Namespace) -> ck.Run:
             f"Warning: {options.data} holds {len(texts)} texts only, fewer than a batch of {training.batch_size}."
         )
     if options.plan and first:
-        print(ck.plan(objective, texts, training, processes=distributed.count()), flush=True)
+        print(
+            ck.plan(objective, texts, training, processes=distributed.count()), flush=True
+        )
     kept = checkpoint.checkpoints(options.folder) if options.folder else []
     if kept and not options.fresh:
         _say(f"Going on from {kept[-1]}.")
@@ -156,7 +171,9 @@ def run(options: argparse.Namespace) -> ck.Run:
     )
     if first:
         _keep(done, options)
-    distributed.anywhere(False, encoder.device)  # no process leaves before the first has written
+    distributed.anywhere(
+        False, encoder.device
+    )  # no process leaves before the first has written
     return done
 
 
@@ -196,7 +213,9 @@ def _begin(options: argparse.Namespace) -> None:
 
 def _rows(options: argparse.Namespace) -> tuple[Any, tuple[str, ...]]:
     """The rows that hold text of the split that was asked for, and their columns of text."""
-    reads_labels = issubclass(recipes.class_of(options.method), FineTune) or ":" in options.method
+    reads_labels = (
+        issubclass(recipes.class_of(options.method), FineTune) or ":" in options.method
+    )
     how = {"label": options.label}
     if not reads_labels:
         how = {"labels": ()}  # no label can stop a method that reads none
@@ -223,14 +242,20 @@ def _rows(options: argparse.Namespace) -> tuple[Any, tuple[str, ...]]:
         _say(f"Reading the first {options.limit:,} of {len(rows):,} texts (--limit).")
         rows = rows.select(range(options.limit))
     texts = zip(*(rows[name][:] for name in columns), strict=True)
-    full = [place for place, row in enumerate(texts) if any((text or "").strip() for text in row)]
+    full = [
+        place
+        for place, row in enumerate(texts)
+        if any((text or "").strip() for text in row)
+    ]
     if len(full) < len(rows):
         _say(f"Warning: {len(rows) - len(full):,} rows hold no text and are left out.")
         rows = rows.select(full)
     return rows, columns
 
 
-def _encoder(options: argparse.Namespace, rows: Any, columns: tuple[str, ...]) -> ck.Encoder:
+def _encoder(
+    options: argparse.Namespace, rows: Any, columns: tuple[str, ...]
+) -> ck.Encoder:
     """The encoder to start from. The first process trains the vocabulary of a new one, once, and keeps it."""
     if options.start:
         return ck.Encoder.from_pretrained(options.start, pooling=options.pooling)
@@ -239,7 +264,9 @@ def _encoder(options: argparse.Namespace, rows: Any, columns: tuple[str, ...]) -
     tokenizer = None
     if kept is None or (distributed.rank() == 0 and not kept.exists()):
         texts = [text for name in columns for text in rows[name] if text]
-        tokenizer = ck.data.train_tokenizer(texts, options.words, max_length=max(512, length))
+        tokenizer = ck.data.train_tokenizer(
+            texts, options.words, max_length=max(512, length)
+        )
     if kept is not None:
         from transformers import PreTrainedTokenizerFast
 
@@ -254,7 +281,11 @@ def _encoder(options: argparse.Namespace, rows: Any, columns: tuple[str, ...]) -
     if options.pooling:
         shape["pooling"] = options.pooling
     return ck.Encoder.build(
-        options.scale, tokenizer, seed=options.training.get("seed", 0), max_length=length, **shape
+        options.scale,
+        tokenizer,
+        seed=options.training.get("seed", 0),
+        max_length=length,
+        **shape,
     )
 
 
@@ -262,13 +293,17 @@ def _objective(options: argparse.Namespace, encoder: ck.Encoder, rows: Any) -> O
     cls, config = recipes.class_of(options.method), dict(options.config)
     if issubclass(cls, FineTune):
         if "label" not in rows.column_names:
-            raise ValueError(f"{options.method} learns labels: name their column with --label.")
+            raise ValueError(
+                f"{options.method} learns labels: name their column with --label."
+            )
         config["classes"] = rows
     objective = cls(encoder, seed=options.training.get("seed", 0), **config)
     return ck.faster(objective, packing=True) if options.packed else objective
 
 
-def _texts(objective: Objective, rows: Any, columns: tuple[str, ...], length: int) -> ck.data.Texts:
+def _texts(
+    objective: Objective, rows: Any, columns: tuple[str, ...], length: int
+) -> ck.data.Texts:
     """The data as token ids; for CSSL with two wordings of each text."""
     tokenizer = objective.encoder.tokenizer
     if not isinstance(objective, CSSL):
@@ -291,11 +326,15 @@ def _texts(objective: Objective, rows: Any, columns: tuple[str, ...], length: in
 def _keep(done: ck.Run, options: argparse.Namespace) -> None:
     """Write the encoder and the history; then print where they are."""
     if options.folder is None:
-        print(f"{done}\nNothing was kept: give --folder to keep checkpoints and the encoder.")
+        print(
+            f"{done}\nNothing was kept: give --folder to keep checkpoints and the encoder."
+        )
         return
     saved = done.encoder.save_pretrained(options.folder / "encoder")
     done.history.to_csv(options.folder / "history.csv", index=False)
     print(done)
     if done.interrupted:
         print(f"Stopped after step {done.steps}; the same command goes on from there.")
-    print(f'The encoder is in {saved}; open it with ck.Encoder.from_pretrained("{saved}").')
+    print(
+        f'The encoder is in {saved}; open it with ck.Encoder.from_pretrained("{saved}").'
+    )

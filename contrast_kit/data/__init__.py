@@ -3,11 +3,17 @@
 from importlib import import_module
 from types import ModuleType
 
-from contrast_kit.data import squad
+from contrast_kit.data import papers, squad
 from contrast_kit.data.batches import Batches, make_batches
 from contrast_kit.data.labels import number_labels
 from contrast_kit.data.load import load, sentences
-from contrast_kit.data.pictures import Pictures, Regions, answer_list, answer_scores, stack_pictures
+from contrast_kit.data.pictures import (
+    Pictures,
+    Regions,
+    answer_list,
+    answer_scores,
+    stack_pictures,
+)
 from contrast_kit.data.prose import split_sentences
 from contrast_kit.data.recorded import recorded
 from contrast_kit.data.rows import text_columns
@@ -39,6 +45,7 @@ __all__ = [
     "make_batches",
     "number_labels",
     "open_tokenizer",
+    "papers",
     "prepare_texts",
     "recorded",
     "sentences",

@@ -10,9 +10,7 @@ from torch import Tensor
 
 from contrast_kit.data.texts import Texts
 
-_POOL = (
-    50  # batches whose rows are sorted by length together: padding nearly gone, still well shuffled
-)
+_POOL = 50  # batches whose rows are sorted by length together: padding nearly gone, still well shuffled
 
 
 class Batches:

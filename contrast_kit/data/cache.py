@@ -16,18 +16,25 @@ def cache_folder() -> Path:
     if os.environ.get("CONTRAST_KIT_CACHE"):
         folder = Path(os.environ["CONTRAST_KIT_CACHE"]).expanduser()
         if folder.exists() and not folder.is_dir():
-            raise NotADirectoryError(f"CONTRAST_KIT_CACHE names {folder}, which is no folder.")
+            raise NotADirectoryError(
+                f"CONTRAST_KIT_CACHE names {folder}, which is no folder."
+            )
         return folder
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "contrast_kit"
     if os.name == "nt":
         local = Path.home() / "AppData" / "Local"
         return Path(os.environ.get("LOCALAPPDATA", local)) / "contrast_kit"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "contrast_kit"
+    return (
+        Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "contrast_kit"
+    )
 
 
 def cached(
-    name: str, make: Callable[[], T], read: Callable[[Path], T], write: Callable[[T, Path], object]
+    name: str,
+    make: Callable[[], T],
+    read: Callable[[Path], T],
+    write: Callable[[T, Path], object],
 ) -> T:
     """Read what is kept under a name; where it is not there, or damaged, make it and keep it.
 

@@ -35,7 +35,9 @@ _SMALLEST_TOPIC = 200  # sentences; a topic with fewer can be neither learnt nor
 _CODE_PER_QUOTES = 2_000  # characters; a file with more is nearly all code: a quarter of the time, 8 % of the prose
 _LARGEST_FILE = 600_000  # bytes; what is larger was written by a program
 _RULES = tomllib.loads(Path(__file__).with_name("docstrings.toml").read_text("utf-8"))
-_SKIPPED, _FUNCTION_WORDS = (set(_RULES[key].split()) for key in ("skipped", "function_words"))
+_SKIPPED, _FUNCTION_WORDS = (
+    set(_RULES[key].split()) for key in ("skipped", "function_words")
+)
 _IS = {name: re.compile(pattern) for name, pattern in _RULES["patterns"].items()}
 _INLINE = [(re.compile(rule["markup"]), rule["words"]) for rule in _RULES["inline"]]
 
@@ -100,7 +102,9 @@ def harvest(sources: Iterable[tuple[str, Path]], progress: bool = True) -> DataF
                 for place, sentence in enumerate(sentences):
                     if sentence.lower() not in known:
                         known.add(sentence.lower())
-                        rows.append((sentence, topic, number, place, _split(sentences[0])))
+                        rows.append(
+                            (sentence, topic, number, place, _split(sentences[0]))
+                        )
     finally:
         gc.enable()
     return DataFrame(rows, columns=["text", "topic", "docstring", "place", "split"])
@@ -125,7 +129,9 @@ def installed_sources() -> Iterator[tuple[str, Path]]:
 
 
 def _library_folders() -> list[str]:
-    return list(dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib")))
+    return list(
+        dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
+    )
 
 
 def _versions() -> list[str]:
@@ -133,7 +139,9 @@ def _versions() -> list[str]:
     libraries = metadata.distributions(path=_library_folders())
     versions = {f"{each.name} {each.version}" for each in libraries}
     return sorted(
-        each for each in versions if not each.startswith(("contrast-kit ", "contrast_kit "))
+        each
+        for each in versions
+        if not each.startswith(("contrast-kit ", "contrast_kit "))
     )
 
 
@@ -150,7 +158,9 @@ def _docstrings(file: Path) -> Iterator[str]:
     pending: list[ast.AST] = [tree]
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(
+            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        ):
             yield ast.get_docstring(node) or ""
             pending += reversed(node.body)
         elif isinstance(node, ast.If | ast.Try):
@@ -193,9 +203,13 @@ def _table(progress: bool) -> DataFrame:
 def _harvested(progress: bool) -> DataFrame:
     table = harvest(installed_sources(), progress)
     sizes = table["topic"].value_counts()
-    table = table[table["topic"].isin(sizes.index[sizes >= _SMALLEST_TOPIC])].reset_index(drop=True)
+    table = table[table["topic"].isin(sizes.index[sizes >= _SMALLEST_TOPIC])].reset_index(
+        drop=True
+    )
     if table.empty:
-        raise FileNotFoundError("The installed libraries hold no sources to read docstrings from.")
+        raise FileNotFoundError(
+            "The installed libraries hold no sources to read docstrings from."
+        )
     return table
 
 
@@ -227,7 +241,9 @@ def docstring_sentences(docstring: str) -> list[str]:
     for paragraph in _paragraphs(docstring):
         for pattern, words in _INLINE:
             paragraph = pattern.sub(words, paragraph)
-        sentences += [sentence for sentence in split_sentences(paragraph) if is_prose(sentence)]
+        sentences += [
+            sentence for sentence in split_sentences(paragraph) if is_prose(sentence)
+        ]
     return sentences
 
 
@@ -240,10 +256,16 @@ def is_prose(sentence: str) -> bool:
     >>> is_prose("x = f(y) for all y in the list.")
     False
     """
-    if not sentence[0].isupper() or sentence[-1] not in ".?!" or _IS["odd"].search(sentence):
+    if (
+        not sentence[0].isupper()
+        or sentence[-1] not in ".?!"
+        or _IS["odd"].search(sentence)
+    ):
         return False
     words = _IS["word"].findall(sentence)
-    if not 5 <= len(words) <= 60 or sum(map(len, words)) + len(words) < 0.88 * len(sentence):
+    if not 5 <= len(words) <= 60 or sum(map(len, words)) + len(words) < 0.88 * len(
+        sentence
+    ):
         return False
     if sentence.count("(") != sentence.count(")") or sentence.count('"') % 2:
         return False
@@ -269,7 +291,11 @@ def _paragraphs(docstring: str) -> Iterator[str]:
         if heading:
             # under an underlined heading a list stands at the margin; under "Args:" it is indented anyway
             in_list = underlined and _IS["list_heading"].match(line.strip())
-        kinds = [kind for kind in ("underline", "code", "field", "bullet") if _IS[kind].match(line)]
+        kinds = [
+            kind
+            for kind in ("underline", "code", "field", "bullet")
+            if _IS[kind].match(line)
+        ]
         if margin and not (heading or in_list or in_fence or kinds):
             paragraph.append(line)
             continue

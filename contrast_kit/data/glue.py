@@ -60,8 +60,12 @@ class GlueTask:
         return Features({**texts, "label": label, "idx": Value("int32")})
 
 
-def _task(name: str, folder: str, label_field: str = "label", **names: list[str]) -> GlueTask:
-    return GlueTask(name, folder, label_field, **{key: tuple(names[key]) for key in names})
+def _task(
+    name: str, folder: str, label_field: str = "label", **names: list[str]
+) -> GlueTask:
+    return GlueTask(
+        name, folder, label_field, **{key: tuple(names[key]) for key in names}
+    )
 
 
 TASKS = {name: _task(name, **entries) for name, entries in TABLES["glue"].items()}
@@ -71,7 +75,9 @@ TASKS = {name: _task(name, **entries) for name, entries in TABLES["glue"].items(
 def task_of_folder(folder: Path) -> GlueTask | None:
     """Find the task whose zip folder this is, by its name (`SST-2`, `sts-b`, …); `None` if it is none."""
     names = {task.folder.lower(): task for task in TASKS.values()}
-    return names.get(folder.absolute().resolve().name.lower())  # from inside, its name is "."
+    return names.get(
+        folder.absolute().resolve().name.lower()
+    )  # from inside, its name is "."
 
 
 def without_trailing_blanks(dataset: DatasetDict, task: GlueTask) -> DatasetDict:
@@ -122,7 +128,9 @@ def _read(task: GlueTask, path: Path) -> Dataset:
     fields = task.fields if set(task.fields) & set(header) else task.columns
     for name in fields:
         if name not in header:
-            raise ValueError(f"{path} has no column {name!r}, so it is not a {task.name} file.")
+            raise ValueError(
+                f"{path} has no column {name!r}, so it is not a {task.name} file."
+            )
     places = [header.index(name) for name in fields]
     labelled = task.label_field in header
     if labelled:
@@ -138,12 +146,15 @@ def _read(task: GlueTask, path: Path) -> Dataset:
     columns = {"idx": list(rows), "label": [-1] * len(rows)}
     if labelled:
         numbers = [
-            _label(task, row[places[-1]], f"Row {number} of {path}") for number, row in rows.items()
+            _label(task, row[places[-1]], f"Row {number} of {path}")
+            for number, row in rows.items()
         ]
         columns["label"] = numbers
     for name, place in zip(task.columns, places, strict=False):
         columns[name] = [row[place].rstrip() for row in rows.values()]
-    return Dataset.from_dict({name: columns[name] for name in task.features()}, task.features())
+    return Dataset.from_dict(
+        {name: columns[name] for name in task.features()}, task.features()
+    )
 
 
 def lines(path: Path) -> Iterator[list[str]]:

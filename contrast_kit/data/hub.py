@@ -18,7 +18,9 @@ def reachable(timeout: float = PATIENCE) -> bool:
     endpoint = urlparse(os.environ.get("HF_ENDPOINT", "https://huggingface.co"))
     usual = 443 if endpoint.scheme == "https" else 80
     try:
-        with socket.create_connection((endpoint.hostname, endpoint.port or usual), timeout=timeout):
+        with socket.create_connection(
+            (endpoint.hostname, endpoint.port or usual), timeout=timeout
+        ):
             return True
     except OSError:
         return False

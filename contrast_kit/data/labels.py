@@ -21,7 +21,11 @@ MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"}
 """What programs write where there is no value."""
 UNLABELLED = MISSING | {"hidden", "_1"}
 """What a test row has in place of a label: MultiNLI's word, the hub's "-1", or nothing."""
-_COMMON = {"positive", "negative", "neutral"}  # other tasks use them as well, in their own order
+_COMMON = {
+    "positive",
+    "negative",
+    "neutral",
+}  # other tasks use them as well, in their own order
 
 
 def order(names: Iterable[str], hint: str = "", option: str = "labels") -> list[str]:
@@ -48,8 +52,13 @@ def order(names: Iterable[str], hint: str = "", option: str = "labels") -> list[
     if not by_plain:
         raise ValueError("No row has a label, so there is nothing to number.")
     known = {task.name: task.label_names for task in TASKS.values() if task.label_names}
-    fitting = {task: classes for task, classes in known.items() if by_plain.keys() <= set(classes)}
-    for part in reversed(hint.lower().split("/")):  # what stands nearest to the rows decides
+    fitting = {
+        task: classes
+        for task, classes in known.items()
+        if by_plain.keys() <= set(classes)
+    }
+    places = hint.lower().split("/")
+    for part in reversed(places):  # what stands nearest to the rows decides
         words = re.findall(r"[a-z0-9]+", part)
         fitting = {task: fitting[task] for task in fitting if task in words} or fitting
     if len(set(fitting.values())) > 1:
@@ -67,7 +76,9 @@ def order(names: Iterable[str], hint: str = "", option: str = "labels") -> list[
     return sorted(by_plain.values())
 
 
-def number_labels(rows: Any, names: Sequence[str] | None = None, label: str = "label") -> Any:
+def number_labels(
+    rows: Any, names: Sequence[str] | None = None, label: str = "label"
+) -> Any:
     """The rows with their labels' names as integers: in the order of `names`, or of the GLUE task that has them.
 
     Args:
@@ -109,7 +120,9 @@ def number_splits(
 
     A test split that nobody has labelled gets -1. ValueError where `names` cannot apply, or splits number otherwise.
     """
-    splits = type(splits)({split: _renamed(split, rows, label) for split, rows in splits.items()})
+    splits = type(splits)(
+        {split: _renamed(split, rows, label) for split, rows in splits.items()}
+    )
     if names is not None and not len(names):
         return splits
     numbered, named, secret = set(), {}, []
@@ -161,7 +174,9 @@ def in_order(splits: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, An
         if classes and list(map(_plain, classes)) != list(map(_plain, names)):
             places = _numbers(set(classes), list(names), "label_names")
             numbers = {number: places[name] for number, name in enumerate(classes)}
-            changed[split] = _replaced(rows, "label", numbers | {-1: -1, None: None}, list(names))
+            changed[split] = _replaced(
+                rows, "label", numbers | {-1: -1, None: None}, list(names)
+            )
     return type(splits)({**splits, **changed})
 
 
@@ -173,16 +188,26 @@ def _renamed(split: str, rows: Dataset, label: str) -> Dataset:
     """
     names = rows.column_names
     if label == "label" and "gold_label" in names and "label" not in names:
-        renamed = {"gold_label": "label", "sentence1": "premise", "sentence2": "hypothesis"}
-        rows = rows.select([row for row, gold in enumerate(rows["gold_label"][:]) if gold != "-"])
-        return rows.rename_columns({old: new for old, new in renamed.items() if old in names})
+        renamed = {
+            "gold_label": "label",
+            "sentence1": "premise",
+            "sentence2": "hypothesis",
+        }
+        rows = rows.select(
+            [row for row, gold in enumerate(rows["gold_label"][:]) if gold != "-"]
+        )
+        return rows.rename_columns(
+            {old: new for old, new in renamed.items() if old in names}
+        )
     if label == "label" or (label not in names and split.startswith("test")):
         return rows
     return rows.rename_column(label, "label")
 
 
 def _names(
-    columns: Mapping[str, list], given: Sequence[str] | None = None, option: str = "labels"
+    columns: Mapping[str, list],
+    given: Sequence[str] | None = None,
+    option: str = "labels",
 ) -> set[Any]:
     """The different names in the splits; none may be empty or say "NA": that would be a class, and move the others."""
     names = set()
@@ -197,7 +222,9 @@ def _names(
     return names
 
 
-def _numbers(names: set[str], ordered: list[str], option: str) -> dict[str | None, int | None]:
+def _numbers(
+    names: set[str], ordered: list[str], option: str
+) -> dict[str | None, int | None]:
     """The integer of each name."""
     places = {_plain(name): place for place, name in enumerate(ordered)}
     strange = sorted(name for name in names if _plain(name) not in places)

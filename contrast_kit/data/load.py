@@ -14,7 +14,13 @@ from contrast_kit._util import choose, meant, warn
 from contrast_kit.data import glue, hub
 from contrast_kit.data.labels import number_splits
 from contrast_kit.data.prose import Unit, units
-from contrast_kit.data.rows import TEXT_COLUMNS, column, column_names, given_columns, text_columns
+from contrast_kit.data.rows import (
+    TEXT_COLUMNS,
+    column,
+    column_names,
+    given_columns,
+    text_columns,
+)
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
@@ -82,14 +88,20 @@ def load(
     elif family == "glue" and (folder is not None or not path.exists()):
         splits = _glue(choose(glue.TASKS, task, "GLUE task"), folder)
     elif path.exists():
-        splits = _local(path, dict(columns=columns, separator=separator, quoted=quoted), unit)
-    elif folder is not None or path.is_absolute() or path.suffix.lower() in PROSE | TABLES:
+        splits = _local(
+            path, dict(columns=columns, separator=separator, quoted=quoted), unit
+        )
+    elif (
+        folder is not None or path.is_absolute() or path.suffix.lower() in PROSE | TABLES
+    ):
         raise FileNotFoundError(f"There is no file or folder {path}.")
     else:
         long_name, *known = HUB_NAMES.get(str(name), [str(name)])
         splits = _from_hub(long_name, config or next(iter(known), None))
         if "wikitext" in long_name.lower():
-            splits = type(splits)({split: _cut(rows, unit) for split, rows in splits.items()})
+            splits = type(splits)(
+                {split: _cut(rows, unit) for split, rows in splits.items()}
+            )
     return number_splits(splits, label, labels, hint="/".join(path.absolute().parts[-2:]))
 
 
@@ -128,8 +140,12 @@ def _made_here(family: str, task: str) -> DatasetDict:
     features = None
     if task in glue.TASKS:
         features = glue.TASKS[task].features()
-    rows = {split: toyshop.rows(task, split, shop=family) for split in toyshop.splits(task)}
-    return DatasetDict({split: Dataset.from_list(rows[split], features=features) for split in rows})
+    rows = {
+        split: toyshop.rows(task, split, shop=family) for split in toyshop.splits(task)
+    }
+    return DatasetDict(
+        {split: Dataset.from_list(rows[split], features=features) for split in rows}
+    )
 
 
 def _glue(task: glue.GlueTask, folder: str | Path | None) -> DatasetDict:
@@ -151,7 +167,11 @@ def _local(path: Path, table: dict[str, Any], unit: Unit) -> DatasetDict:
         return DatasetDict({"train": load_from_disk(path)})
     folder = path if path.is_dir() else path.parent
     task = glue.task_of_folder(folder)
-    if task and not table["columns"] and (path == folder or path.name in task.files.values()):
+    if (
+        task
+        and not table["columns"]
+        and (path == folder or path.name in task.files.values())
+    ):
         splits = glue.read_folder(task, folder)
         for split in list(splits):
             if path.name not in (folder.name, task.files[split]):
@@ -194,7 +214,9 @@ def _files(path: Path) -> dict[str, list[Path]]:
         if file.name not in left:
             splits.setdefault(named_split(file.name) or "train", []).append(file)
     if left:
-        warn(f"Of {path} only the {'/'.join(sorted(kinds))} files are read, not {', '.join(left)}.")
+        warn(
+            f"Of {path} only the {'/'.join(sorted(kinds))} files are read, not {', '.join(left)}."
+        )
     return splits
 
 
@@ -232,7 +254,10 @@ def _prose(files: Sequence[Path], unit: Unit) -> Dataset:
         texts = list(units(content, unit, markdown=file.suffix.lower() == ".md"))
         rows["text"] += texts
         rows["topic"] += [number] * len(texts)
-    features = {"text": Value("string"), "topic": ClassLabel(names=[file.stem for file in files])}
+    features = {
+        "text": Value("string"),
+        "topic": ClassLabel(names=[file.stem for file in files]),
+    }
     if len(files) == 1:
         del rows["topic"], features["topic"]
     return Dataset.from_dict(rows, Features(features))
@@ -251,16 +276,22 @@ def _table(
         return Dataset(read_table(file))
     if ending in (".json", ".jsonl"):
         rows = _json_rows(file)
-        names = dict.fromkeys(name for row in rows for name in row)  # the first may lack its label
+        names = dict.fromkeys(
+            name for row in rows for name in row
+        )  # the first may lack its label
         return Dataset.from_list([names | row for row in rows])
     if file.name.startswith("sts-"):
         return glue.sts_rows(file)
     if quoted is None:
         quoted = ending == ".csv"
     separator = separator or {".csv": ","}.get(ending, "\t")
-    headless = None if columns else glue.TABLES["headless"].get(file.absolute().parent.name)
+    headless = (
+        None if columns else glue.TABLES["headless"].get(file.absolute().parent.name)
+    )
     names, rows = _fields(file, columns or headless, separator, quoted)
-    values = {name: _typed([row[place] for row in rows]) for place, name in enumerate(names)}
+    values = {
+        name: _typed([row[place] for row in rows]) for place, name in enumerate(names)
+    }
     if headless:
         values["label"] = [label - 1 for label in values["label"]]
     return Dataset.from_dict(values)
@@ -270,7 +301,9 @@ def _fields(
     file: Path, columns: Sequence[str] | None, separator: str, quoted: bool
 ) -> tuple[list[str], list]:
     """The names of the columns of a table and its rows, of which each has as many fields."""
-    csv.field_size_limit(2**31 - 1)  # the standard library allows a field 131,072 characters
+    csv.field_size_limit(
+        2**31 - 1
+    )  # the standard library allows a field 131,072 characters
     with file.open(encoding="utf-8-sig", newline="" if quoted else "\n") as lines:
         rows = (line.rstrip("\r\n").split(separator) for line in lines)
         if quoted:
@@ -335,16 +368,16 @@ def _squad_rows(article: dict[str, Any]) -> Iterator[dict[str, Any]]:
             # not the plausible answers, of people who were misled
             answers = question.get("answers", [])
             keys = ("text", "answer_start")
-            yield row | {"answers": {key: [answer[key] for answer in answers] for key in keys}}
+            yield row | {
+                "answers": {key: [answer[key] for answer in answers] for key in keys}
+            }
 
 
 # The hub
 
 
 def _from_hub(name: str, config: str | None) -> DatasetDict:
-    local = (
-        "'toyshop/text' or 'docstrings', or the files themselves with folder='…' (see data.load)"
-    )
+    local = "'toyshop/text' or 'docstrings', or the files themselves with folder='…' (see data.load)"
     hint = meant(name, HUB_NAMES, 0.8)
     if hint.startswith("did"):
         local += f" ({hint})"

@@ -62,13 +62,17 @@ class Paraphraser(ABC):
             TypeError: for one string in place of several.
         """
         if isinstance(texts, str):
-            raise TypeError("A paraphraser takes several texts: write paraphraser([text]).")
+            raise TypeError(
+                "A paraphraser takes several texts: write paraphraser([text])."
+            )
         if temperature is None:
             temperature = self.temperature
         return list(self._say_again(list(texts), temperature, seed)) if len(texts) else []
 
     @abstractmethod
-    def _say_again(self, texts: list[str], temperature: float | None, seed: int) -> list[str]:
+    def _say_again(
+        self, texts: list[str], temperature: float | None, seed: int
+    ) -> list[str]:
         """The paraphrases of texts, of which there is at least one."""
 
 
@@ -198,7 +202,9 @@ class FromFile(Paraphraser):
         """Every text of the file once, in the file's order."""
         return list(self._wordings)
 
-    def _say_again(self, texts: list[str], temperature: float | None, seed: int) -> list[str]:
+    def _say_again(
+        self, texts: list[str], temperature: float | None, seed: int
+    ) -> list[str]:
         if temperature != self.temperature:
             raise ValueError(
                 f"The paraphrases of {self.path} were made at temperature {self.temperature} and are not available at "
@@ -220,7 +226,10 @@ def write_pairs(path: str | Path, texts: Sequence[str], again: Iterable[str]) ->
     [('it rains', 'rain falls')]
     """
     path = Path(path).expanduser()
-    pairs = [[" ".join(part.split()) for part in pair] for pair in zip(texts, again, strict=True)]
+    pairs = [
+        [" ".join(part.split()) for part in pair]
+        for pair in zip(texts, again, strict=True)
+    ]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join("\t".join(pair) + "\n" for pair in pairs), encoding="utf-8")
     return path
@@ -284,7 +293,9 @@ class BackTranslation(Paraphraser):
     ) -> list[str]:
         """Texts in the other language, in the order given; texts of like length are translated together."""
         sampling = {"do_sample": False}
-        if temperature > 0:  # top_k=0: from all words, not transformers' default of the best 50
+        if (
+            temperature > 0
+        ):  # top_k=0: from all words, not transformers' default of the best 50
             sampling = {"do_sample": True, "temperature": temperature, "top_k": 0}
         options = dict(padding=True, truncation=True, max_length=self.max_length)
         limits = dict(num_beams=1, max_length=None, max_new_tokens=self.max_length)
@@ -292,9 +303,12 @@ class BackTranslation(Paraphraser):
         answers = list(texts)
         for start in range(0, len(order), self.batch_size):
             rows = order[start : start + self.batch_size]
-            inputs = tokenizer([texts[row] for row in rows], return_tensors="pt", **options)
+            inputs = tokenizer(
+                [texts[row] for row in rows], return_tensors="pt", **options
+            )
             inputs = {
-                name: inputs[name].to(model.device) for name in ("input_ids", "attention_mask")
+                name: inputs[name].to(model.device)
+                for name in ("input_ids", "attention_mask")
             }
             ids = model.generate(**inputs, **limits, **sampling)
             again = tokenizer.batch_decode(ids, skip_special_tokens=True)
@@ -344,9 +358,13 @@ class Toyshop(Paraphraser):
 
     temperature: float = 0.0
 
-    def _say_again(self, texts: list[str], temperature: float | None, seed: int) -> list[str]:
+    def _say_again(
+        self, texts: list[str], temperature: float | None, seed: int
+    ) -> list[str]:
         chance = math.exp(-1 / temperature) if temperature else 0.0
-        return [wordings.reworded(text, chance, Random(f"{seed}/{text}")) for text in texts]
+        return [
+            wordings.reworded(text, chance, Random(f"{seed}/{text}")) for text in texts
+        ]
 
 
 def same_meaning(first: str, second: str) -> bool:

@@ -34,14 +34,18 @@ def region_table(file: str | Path, most: int | None = None) -> Pictures:
     """
     csv.field_size_limit(2**31 - 1)  # a feature field is 400 kB
     with open(file, encoding="utf-8", newline="") as lines:
-        rows = csv.DictReader(lines, COLUMNS.split(), delimiter="\t", quoting=csv.QUOTE_NONE)
+        rows = csv.DictReader(
+            lines, COLUMNS.split(), delimiter="\t", quoting=csv.QUOTE_NONE
+        )
         return stack_pictures([_picture(row) for row in islice(rows, most)])
 
 
 def _picture(row: dict[str, str]) -> dict[str, Any]:
     number = re.search(r"(\d+)$", row["img_id"])
     if number is None:
-        raise ValueError(f"The name of picture {row['img_id']!r} does not end in a number.")
+        raise ValueError(
+            f"The name of picture {row['img_id']!r} does not end in a number."
+        )
     count, height, width = (int(row[key]) for key in ("num_boxes", "img_h", "img_w"))
 
     def array(key: str, kind: type) -> np.ndarray:
@@ -50,7 +54,8 @@ def _picture(row: dict[str, str]) -> dict[str, Any]:
     return {
         "image_id": int(number[1]),
         "regions": array("features", np.float32),
-        "boxes": array("boxes", np.float32) / np.array([width, height, width, height], np.float32),
+        "boxes": array("boxes", np.float32)
+        / np.array([width, height, width, height], np.float32),
         "objects": array("objects_id", np.int64),
         "attributes": array("attrs_id", np.int64),
         "object_confidence": array("objects_conf", np.float32),
@@ -72,10 +77,17 @@ def patches(pixels: np.ndarray, ids: Sequence[int], side: int) -> Pictures:
     (torch.Size([2, 9, 300]), [0.3333..., 0.0, 0.6666..., 0.3333...])
     """
     if pixels.dtype != np.uint8:  # shares would be divided by 255 once more
-        raise TypeError(f"Pixels must be bytes (uint8), from 0 to 255, not {pixels.dtype}.")
+        raise TypeError(
+            f"Pixels must be bytes (uint8), from 0 to 255, not {pixels.dtype}."
+        )
     p, height, width, _ = pixels.shape
     rows, columns = height // side, width // side
-    cut = torch.from_numpy(pixels.copy()).float().div(255).view(p, rows, side, columns, side, 3)
+    cut = (
+        torch.from_numpy(pixels.copy())
+        .float()
+        .div(255)
+        .view(p, rows, side, columns, side, 3)
+    )
     cut = cut.transpose(2, 3).reshape(p, rows * columns, side * side * 3)  # [P, R, F]
     y, x = torch.meshgrid(torch.arange(rows), torch.arange(columns), indexing="ij")
     corners = [x / columns, y / rows, (x + 1) / columns, (y + 1) / rows]
@@ -127,7 +139,12 @@ def easy_vqa(folder: str | Path, split: str) -> list[Row]:
     """
     place = Path(folder) / split
     return [
-        dict(question=text, answer=answer, image_id=i, file=str(place / "images" / f"{i}.png"))
+        dict(
+            question=text,
+            answer=answer,
+            image_id=i,
+            file=str(place / "images" / f"{i}.png"),
+        )
         for text, answer, i in _json(place / "questions.json")
     ]
 

@@ -91,7 +91,9 @@ class Pictures:
         if len(self.ids.unique()) < len(self):
             raise ValueError("ids must be distinct, and two pictures have one number.")
         if not real[:, 0].all() or (real[:, 1:] & ~real[:, :-1]).any():
-            raise ValueError("Each picture has a region, and padding stands behind the regions.")
+            raise ValueError(
+                "Each picture has a region, and padding stands behind the regions."
+            )
         corners_fit = (boxes[:, :2] < boxes[:, 2:]).all()
         if not corners_fit or boxes.min() < 0 or boxes.max() > 1:
             raise ValueError(
@@ -114,7 +116,9 @@ class Pictures:
         """
         wanted = torch.as_tensor(ids)
         order = self.ids.argsort()
-        places = torch.searchsorted(self.ids[order], wanted).clamp(max=len(self) - 1)  # like ids
+        places = torch.searchsorted(self.ids[order], wanted).clamp(
+            max=len(self) - 1
+        )  # like ids
         rows = order[places]
         missing = wanted[self.ids[rows] != wanted].flatten().tolist()
         if missing:
@@ -140,7 +144,9 @@ class Pictures:
     def only(self, ids: Sequence[int] | Tensor) -> Pictures:
         """The pictures with these numbers, in this order."""
         rows = self.rows(ids)
-        return replace(self, **{key: getattr(self, key)[rows] for key in ("ids", *REGION_KEYS)})
+        return replace(
+            self, **{key: getattr(self, key)[rows] for key in ("ids", *REGION_KEYS)}
+        )
 
 
 BESIDE = {
@@ -170,17 +176,23 @@ def stack_pictures(
     [[True, True], [True, False]]
     """
     ids = torch.tensor([picture["image_id"] for picture in pictures])
-    regions = [torch.as_tensor(picture["regions"]).float() for picture in pictures]  # [r, F] each
+    regions = [
+        torch.as_tensor(picture["regions"]).float() for picture in pictures
+    ]  # [r, F] each
     columns = {"regions": pad_sequence(regions, batch_first=True)}  # [P, R, F]
     for key, (kind, unknown, padding) in BESIDE.items():
         rows = []
         for picture, own in zip(pictures, regions, strict=True):
             values = torch.as_tensor(picture.get(key, [unknown] * len(own)), dtype=kind)
             rows.append(values.view(len(own), 4) if key == "boxes" else values.flatten())
-        columns[key] = pad_sequence(rows, batch_first=True, padding_value=padding)  # [P, R, …]
+        columns[key] = pad_sequence(
+            rows, batch_first=True, padding_value=padding
+        )  # [P, R, …]
     counts = torch.tensor([len(rows) for rows in regions])
     columns["region_mask"] = torch.arange(int(counts.max())) < counts[:, None]  # [P, R]
-    return Pictures(ids, **columns, object_names=object_names, attribute_names=attribute_names)
+    return Pictures(
+        ids, **columns, object_names=object_names, attribute_names=attribute_names
+    )
 
 
 def random_pictures(
@@ -204,7 +216,10 @@ def random_pictures(
         noise = 0.3 * torch.randn(r, width, generator=draw)
         high = low + 0.1 + 0.3 * torch.rand(r, 2, generator=draw)
         named = torch.rand(r, generator=draw) >= 0.25
-        one = dict(image_id=picture, regions=patterns[0, objects] + patterns[1, attributes] + noise)
+        one = dict(
+            image_id=picture,
+            regions=patterns[0, objects] + patterns[1, attributes] + noise,
+        )
         one |= dict(boxes=torch.cat([low, high], 1), objects=objects)  # [r, 4]
         one["attributes"] = attributes.where(named, NONE)
         for kind in ("object", "attribute"):
@@ -278,7 +293,9 @@ class Regions(Texts):
             rows = self.picture_rows[indices, place]  # [B]
             most = int(self.pictures.region_mask[rows].sum(1).max())
             for key in REGION_KEYS:
-                batch[prefix + key] = getattr(self.pictures, key)[rows, :most]  # [B, R, …]
+                batch[prefix + key] = getattr(self.pictures, key)[
+                    rows, :most
+                ]  # [B, R, …]
             batch[f"{prefix}image_id"] = self.image_ids[indices, place]  # [B]
         if self.answer_scores is not None:
             batch["answer_scores"] = self.answer_scores[indices]  # [B, A]
@@ -291,12 +308,17 @@ class Regions(Texts):
 
         What a detector says of the picture is a part of it."""
         used = self.picture_rows.unique()
-        parts = [self.image_ids, *(getattr(self.pictures, key)[used] for key in REGION_KEYS)]
+        parts = [
+            self.image_ids,
+            *(getattr(self.pictures, key)[used] for key in REGION_KEYS),
+        ]
         if self.answer_scores is not None:
             parts.append(self.answer_scores)
         # numpy knows no bfloat16
         as_bytes = (part.contiguous().view(torch.uint8).numpy() for part in parts)
-        crc = reduce(lambda crc, part: crc32(part, crc), as_bytes, int(super().fingerprint(), 16))
+        crc = reduce(
+            lambda crc, part: crc32(part, crc), as_bytes, int(super().fingerprint(), 16)
+        )
         return f"{crc:08x}"
 
 

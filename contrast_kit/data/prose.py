@@ -72,7 +72,9 @@ def units(text: str, unit: Unit = "sentence", markdown: bool = False) -> Iterato
     heading = _MARKDOWN_HEADING if markdown else _HEADING
     lines = ["" if heading.match(line) else line for line in lines]
     layout = choose(
-        {"sentence": _paragraphs, "paragraph": _paragraphs, "line": list}, unit, "unit of text"
+        {"sentence": _paragraphs, "paragraph": _paragraphs, "line": list},
+        unit,
+        "unit of text",
     )
     for paragraph in layout(lines):
         if not any(letter.isalpha() for letter in paragraph):

@@ -36,7 +36,9 @@ def recorded(name: str, folder: str | Path = FOLDER) -> "DataFrame":
 
     names = [path.stem for path in sorted(Path(folder).glob("*.csv"))]
     if name not in names:
-        raise FileNotFoundError(f"No recorded table is called {name!r}; {meant(name, names)}")
+        raise FileNotFoundError(
+            f"No recorded table is called {name!r}; {meant(name, names)}"
+        )
     table = pd.read_csv(Path(folder) / f"{name}.csv")
     table.attrs = json.loads((Path(folder) / f"{name}.json").read_text("utf-8"))
     return table

@@ -87,7 +87,9 @@ def column(rows: Any, name: str) -> list:
     rows = as_rows(rows)
     names = column_names(rows)
     if name not in names:
-        raise ValueError(f"There is no column {shown(name)}; the columns are {', '.join(names)}.")
+        raise ValueError(
+            f"There is no column {shown(name)}; the columns are {', '.join(names)}."
+        )
     if hasattr(rows, "column_names"):
         # whole: a walk through `datasets`' Column reads row by row, up to 400 times as long
         return list(rows[name][:])
@@ -137,7 +139,9 @@ def count_classes(rows: Any) -> int:
     row has one.
     """
     features = getattr(rows, "features", None) or {}
-    names = getattr(rows, "label_names", None) or getattr(features.get("label"), "names", None)
+    names = getattr(rows, "label_names", None) or getattr(
+        features.get("label"), "names", None
+    )
     if names:
         return len(names)
     labels = getattr(rows, "labels", None)

@@ -60,10 +60,14 @@ class Windows(Texts):
         stride: int = 128,
         max_question: int = 64,
     ):
-        self.rows = [dict(row) | {"answers": in_lists(row["answers"])} for row in as_rows(rows)]
+        self.rows = [
+            dict(row) | {"answers": in_lists(row["answers"])} for row in as_rows(rows)
+        ]
         self.columns, self.labels, self.label_names = ("question", "context"), None, None
         self.set_tokenizer(tokenizer, max_length)
-        questions = [_cut(row["question"].lstrip(), tokenizer, max_question) for row in self.rows]
+        questions = [
+            _cut(row["question"].lstrip(), tokenizer, max_question) for row in self.rows
+        ]
         contexts = [row["context"] for row in self.rows]
         encoded = tokenizer(
             questions,
@@ -82,7 +86,9 @@ class Windows(Texts):
         self.row_of = torch.tensor(encoded["overflow_to_sample_mapping"])  # [N]
         offsets = np.concatenate(encoded["offset_mapping"])
         self.offsets = torch.tensor(offsets, dtype=torch.int32)  # [tokens, 2]
-        parts = [part for window in range(len(ids)) for part in encoded.sequence_ids(window)]
+        parts = [
+            part for window in range(len(ids)) for part in encoded.sequence_ids(window)
+        ]
         # [tokens]: those of the context, and [CLS], which means no answer
         self.answerable = torch.tensor([part == 1 for part in parts])
         self.answerable[self.starts] = True
@@ -111,7 +117,10 @@ class Windows(Texts):
         first = answers["answer_start"][0] + len(text) - len(text.lstrip())
         last = first + len(text.strip())
         tokens = self._tokens(window)
-        inside, (begins, ends) = self.answerable[tokens].clone(), self.offsets[tokens].T  # [T] each
+        inside, (begins, ends) = (
+            self.answerable[tokens].clone(),
+            self.offsets[tokens].T,
+        )  # [T] each
         inside[0] = False
         touched = (inside & (begins < last) & (ends > first)).nonzero().flatten()
         if not len(touched) or begins[touched[0]] > first or ends[touched[-1]] < last:
@@ -146,7 +155,10 @@ class Windows(Texts):
 def in_lists(answers: Any) -> Any:
     """Answers as the hub has them, a list of texts and one of starts, from the list of dicts of SQuAD's own files."""
     if isinstance(answers, list):
-        return {name: [answer[name] for answer in answers] for name in ("text", "answer_start")}
+        return {
+            name: [answer[name] for answer in answers]
+            for name in ("text", "answer_start")
+        }
     return answers
 
 

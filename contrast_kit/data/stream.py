@@ -94,10 +94,18 @@ class Stream(Texts):
     def _parts(self, lines: Iterator[Line], label: str) -> Iterator[Part]:
         row = 0
         while part := list(islice(lines, PART)):
-            rows = [{"text": line.row} if isinstance(line.row, str) else line.row for line in part]
+            rows = [
+                {"text": line.row} if isinstance(line.row, str) else line.row
+                for line in part
+            ]
             self.columns = self.columns or text_columns(list(rows[0]))
-            texts = [strings([row.get(name) for row in rows], name, row) for name in self.columns]
-            yield Part(texts, [line.ends for line in part], [row.get(label) for row in rows])
+            texts = [
+                strings([row.get(name) for row in rows], name, row)
+                for name in self.columns
+            ]
+            yield Part(
+                texts, [line.ends for line in part], [row.get(label) for row in rows]
+            )
             row += len(rows)
 
     def _write_texts(
@@ -107,7 +115,9 @@ class Stream(Texts):
         special, labels = self.special.numpy(), []
         numbers = [np.empty((2, 0), np.int64)]  # lengths and ids
         for part in parts:
-            label_tensor(part.labels)  # refuses what are no labels now, not after a walk of hours
+            label_tensor(
+                part.labels
+            )  # refuses what are no labels now, not after a walk of hours
             ids, types, lengths = tokenize(self.tokenizer, part.texts, self.max_length)
             starts = lengths.cumsum() - lengths
             filled = np.add.reduceat(~np.isin(ids, special), starts, dtype=np.int64) > 0
@@ -122,15 +132,21 @@ class Stream(Texts):
         lengths, text_ids = np.concatenate(numbers, 1)
         return lengths, text_ids
 
-    def _write_blocks(self, parts: Iterable[Part], file: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _write_blocks(
+        self, parts: Iterable[Part], file: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Write the texts as blocks; the length of each, and a number as its id, [N] each."""
         first, last = self.tokenizer.cls_token_id, self.tokenizer.sep_token_id
-        options = dict(add_special_tokens=False, return_attention_mask=False, verbose=False)
+        options = dict(
+            add_special_tokens=False, return_attention_mask=False, verbose=False
+        )
         texts = (
             text
             for part in parts
             for text in zip(
-                self.tokenizer(*part.texts, **options)["input_ids"], part.ends, strict=True
+                self.tokenizer(*part.texts, **options)["input_ids"],
+                part.ends,
+                strict=True,
             )
         )
         lengths = []
@@ -199,7 +215,9 @@ def walk(source: Any) -> Iterator[Line]:
 
 def is_source(data: Any) -> bool:
     """Whether data can only be walked through: a path, a generator, a data set without a length, a function."""
-    if isinstance(data, Path) or (isinstance(data, str) and Path(data).expanduser().exists()):
+    if isinstance(data, Path) or (
+        isinstance(data, str) and Path(data).expanduser().exists()
+    ):
         return True
     return not hasattr(data, "__len__") and (isinstance(data, Iterable) or callable(data))
 
@@ -242,7 +260,9 @@ def _rows(file: Path) -> Iterator[Any]:
         ".csv": ("csv", csv),
         ".tsv": ("csv", csv | {"sep": "\t", "quoting": 3}),
     }.get(file.suffix.lower(), (file.suffix.lower()[1:], {}))
-    return iter(load_dataset(kind, data_files=str(file), split="train", streaming=True, **options))
+    return iter(
+        load_dataset(kind, data_files=str(file), split="train", streaming=True, **options)
+    )
 
 
 def _mapped(file: Any, kind: type) -> np.ndarray:
@@ -276,7 +296,9 @@ def prepare_texts(encoder: Any, dataset: Any, max_length: int) -> Texts:
             f"The longest of these Texts has {longest} tokens, but the encoder takes {encoder.max_length}: make "
             f"them with max_length={encoder.max_length}."
         )
-    vocabularies = [(t.get_vocab(), t.pad_token_id) for t in {dataset.tokenizer, encoder.tokenizer}]
+    vocabularies = [
+        (t.get_vocab(), t.pad_token_id) for t in {dataset.tokenizer, encoder.tokenizer}
+    ]
     if vocabularies[0] != vocabularies[-1]:
         raise ValueError(
             f"These Texts were made with another tokenizer than the encoder's: make the {type(dataset).__name__} with "

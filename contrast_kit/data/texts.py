@@ -92,11 +92,15 @@ class Texts:
         texts = [strings(column(rows, name), name) for name in self.columns]
         self.text_ids = torch.tensor(numbered(zip(*texts, strict=True)))  # [N]
         parts = [
-            tokenize(tokenizer, [part[start : start + PART] for part in texts], self.max_length)
+            tokenize(
+                tokenizer, [part[start : start + PART] for part in texts], self.max_length
+            )
             for start in range(0, len(rows), PART)
         ]
         self.set_tokens(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-        words = np.add.reduceat(self.maskable.numpy(), self.starts.numpy(), dtype=np.int64)  # [N]
+        words = np.add.reduceat(
+            self.maskable.numpy(), self.starts.numpy(), dtype=np.int64
+        )  # [N]
         empty = (words == 0).nonzero()[0].tolist()
         if empty:
             raise ValueError(
@@ -114,7 +118,9 @@ class Texts:
                 f"A text has one column, a pair two; {len(self.columns)} columns were given."
             )
         if self.pad_id is None:
-            raise ValueError("This tokenizer has no padding token; set tokenizer.pad_token first.")
+            raise ValueError(
+                "This tokenizer has no padding token; set tokenizer.pad_token first."
+            )
 
     def set_tokens(self, ids: np.ndarray, types: np.ndarray, lengths: np.ndarray) -> None:
         """Keep the tokens of all texts in one row, and where each text begins."""
@@ -223,7 +229,10 @@ class Paraphrased(Texts):
 
     @classmethod
     def of_pairs(
-        cls, pairs: Sequence[tuple[str, str]], tokenizer: Any, max_length: int | None = None
+        cls,
+        pairs: Sequence[tuple[str, str]],
+        tokenizer: Any,
+        max_length: int | None = None,
     ) -> Paraphrased:
         """Pairs of texts that say the same: each is a text with itself and the other as its two wordings.
 
@@ -263,7 +272,9 @@ def _meanings(pairs: Sequence[tuple[str, str]]) -> Tensor:
 
     number = {text: n for n, text in enumerate(dict.fromkeys(chain.from_iterable(pairs)))}
     first, second = ([number[pair[k]] for pair in pairs] for k in (0, 1))  # [N] each
-    links = coo_array((np.ones(len(pairs)), (first, second)), shape=(len(number), len(number)))
+    links = coo_array(
+        (np.ones(len(pairs)), (first, second)), shape=(len(number), len(number))
+    )
     _, meaning = connected_components(links, directed=False)  # of each wording
     return torch.from_numpy(meaning[first]).long()
 
@@ -285,7 +296,9 @@ def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
     rows = {key: [example[key] for example in examples] for key in examples[0]}
     ones = [torch.ones_like(ids) for ids in rows["input_ids"]]
     batch = {
-        "input_ids": pad_sequence(rows["input_ids"], True, padding_value=examples[0]["pad_id"]),
+        "input_ids": pad_sequence(
+            rows["input_ids"], True, padding_value=examples[0]["pad_id"]
+        ),
         "attention_mask": pad_sequence(ones, True),  # [B, T], as all with tokens
         "maskable": pad_sequence(rows["maskable"], True),
         "text_id": torch.tensor(rows["text_id"]),  # [B]
@@ -326,7 +339,9 @@ def strings(values: list, name: str, start: int = 0) -> list[str]:
     """The values of a column, from row `start` on; an error names the first that is not text."""
     for row, value in enumerate(values, start):
         if not isinstance(value, str):
-            raise TypeError(f"Row {row} of column {name!r} is {type(value).__name__}, not text.")
+            raise TypeError(
+                f"Row {row} of column {name!r} is {type(value).__name__}, not text."
+            )
     return values
 
 

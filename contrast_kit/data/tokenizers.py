@@ -58,7 +58,9 @@ def train_tokenizer(
         texts = [texts]
     texts = [_LONG_WORD.sub(r"\1 ", text) for text in texts]
     if not any(text.strip() for text in texts):
-        raise ValueError("A tokenizer needs text to be trained on; these texts are empty.")
+        raise ValueError(
+            "A tokenizer needs text to be trained on; these texts are empty."
+        )
     train = {"wordpiece": _wordpiece, "bpe": _bpe}[kind]
     backend = train(texts, vocab_size, lowercase)
     if backend.get_vocab_size() > vocab_size:
@@ -96,7 +98,9 @@ def open_tokenizer(folder: str | Path) -> PreTrainedTokenizerFast:
     folder = Path(folder).expanduser()
     names = {path.name for path in folder.iterdir()}
     if names & {"tokenizer.json", "tokenizer_config.json"}:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        return AutoTokenizer.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
+        )
     if "vocab.txt" in names:
         words = (folder / "vocab.txt").read_text("utf-8").split("\n")
         cased = any(word != word.lower() and not word.startswith("[") for word in words)
@@ -120,7 +124,14 @@ def _wordpiece(texts: list[str], vocab_size: int, lowercase: bool) -> Tokenizer:
     vocabulary is moved into a tokenizer that knows only the five special tokens. A word of known letters can
     then always be spelled.
     """
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+    from tokenizers import (
+        Tokenizer,
+        decoders,
+        models,
+        normalizers,
+        pre_tokenizers,
+        trainers,
+    )
 
     normalizer, words = (
         normalizers.BertNormalizer(lowercase=lowercase),
@@ -128,7 +139,9 @@ def _wordpiece(texts: list[str], vocab_size: int, lowercase: bool) -> Tokenizer:
     )
     alphabet = _alphabet(texts, normalizer)
     inner = [
-        f"##{letter}" for letter in alphabet if len(words.pre_tokenize_str(f"a{letter}a")) == 1
+        f"##{letter}"
+        for letter in alphabet
+        if len(words.pre_tokenize_str(f"a{letter}a")) == 1
     ]
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocab_size,
@@ -178,7 +191,8 @@ def _bpe(texts: list[str], vocab_size: int, lowercase: bool) -> Tokenizer:
         vocab_size=vocab_size,
         # a space belongs to the word after it; before a [MASK] it belongs to the [MASK]
         special_tokens=[
-            AddedToken(token, lstrip=token == "[MASK]") for token in SPECIAL_TOKENS.values()
+            AddedToken(token, lstrip=token == "[MASK]")
+            for token in SPECIAL_TOKENS.values()
         ],
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
@@ -194,5 +208,7 @@ def _frame(backend: Tokenizer) -> None:
     backend.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[(token, backend.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
+        special_tokens=[
+            (token, backend.token_to_id(token)) for token in ("[CLS]", "[SEP]")
+        ],
     )

@@ -53,12 +53,16 @@ def text_model(
         relative_positions = RelativePositions()
     if relative_positions:
         return masked_lm(relative_positions, max_length=max_length, **options)
-    places = int(max_length) + tokenizer.pad_token_id + 1  # RoBERTa counts from the padding id on
+    places = (
+        int(max_length) + tokenizer.pad_token_id + 1
+    )  # RoBERTa counts from the padding id on
     config = RobertaConfig(**options, max_position_embeddings=places, type_vocab_size=1)
     return RobertaForMaskedLM(config)
 
 
-def changed(sizes: dict[str, Any], changes: dict[str, Any], known: dict[str, Any]) -> dict:
+def changed(
+    sizes: dict[str, Any], changes: dict[str, Any], known: dict[str, Any]
+) -> dict:
     """A shape with single changes. TypeError: transformers would take a name that it does not know, and ignore it."""
     for name in changes.keys() - known.keys():
         raise TypeError(f"A shape has no {name!r}; {meant(name, sizes, 0.3)}")
@@ -69,7 +73,9 @@ def check_tokenizer(tokenizer: PreTrainedTokenizerBase) -> None:
     """Raise a ValueError for a tokenizer that cannot mask, or pad a batch of texts of different lengths."""
     for name in ("mask", "pad"):
         if getattr(tokenizer, f"{name}_token_id") is None:
-            raise ValueError(f"This tokenizer has no {name} token, and training here needs one.")
+            raise ValueError(
+                f"This tokenizer has no {name} token, and training here needs one."
+            )
 
 
 def checked_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> nn.Module:
@@ -79,7 +85,9 @@ def checked_model(model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> nn.Mo
     if isinstance(model.config, MPNetConfig):
         speed_up(model)
     else:  # MPNet's padding id is fixed
-        counted = getattr(getattr(model.base_model, "embeddings", None), "padding_idx", None)
+        counted = getattr(
+            getattr(model.base_model, "embeddings", None), "padding_idx", None
+        )
         if counted not in (None, pad):
             raise ValueError(
                 f"The model counts positions from its padding, token {counted}, and the tokenizer pads with {pad}: "

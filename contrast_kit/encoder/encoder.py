@@ -25,7 +25,9 @@ class Positions:
     """The M chosen positions of a view: how to take their rows."""
 
     def __init__(self, where: Tensor) -> None:
-        self.index = where.flatten().nonzero().squeeze(1)  # [M]; this waits for a GPU, once
+        self.index = (
+            where.flatten().nonzero().squeeze(1)
+        )  # [M]; this waits for a GPU, once
 
     def rows(self, x: Tensor) -> Tensor:
         """[B, T, …] → [M, …]."""
@@ -80,7 +82,9 @@ class BaseEncoder(nn.Module):
         choose(folders.POOLINGS, pooling, "pooling")
         self.model = checked_model(model, tokenizer)
         self.tokenizer, self.pooling = tokenizer, pooling
-        self.head = word_head.modules(model)  # in a plain list: they are parts of the model
+        self.head = word_head.modules(
+            model
+        )  # in a plain list: they are parts of the model
         self.projection, self.strategy = True, Padded()
         loaded = [getattr(p, "_is_hf_initialized", False) for p in model.parameters()]
         self.pretrained = any(loaded)  # not drawn
@@ -165,7 +169,9 @@ class BaseEncoder(nn.Module):
         Too many to hold, they are `fast.WordScores` in place of a tensor: the losses then make them block after block.
         """
         *projection, words = self.head
-        many = len(states) * self.model.config.vocab_size > 2 * fast.scores_at_once(states.device)
+        many = len(states) * self.model.config.vocab_size > 2 * fast.scores_at_once(
+            states.device
+        )
         if (many or self.strategy.fixed_shapes) and isinstance(words, nn.Linear):
             for module in projection:
                 states = module(states)
@@ -261,7 +267,9 @@ class Encoder(BaseEncoder):
         """The longest input in tokens, special tokens included: what the model's positions and the tokenizer allow."""
         length = self.model.config.max_position_embeddings
         embeddings = getattr(self.model.base_model, "embeddings", None)
-        offset = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
+        offset = getattr(
+            getattr(embeddings, "position_embeddings", None), "padding_idx", None
+        )
         if offset is not None:
             length -= offset + 1
         return min(length, self.tokenizer.model_max_length)
@@ -272,7 +280,10 @@ class Encoder(BaseEncoder):
         `token_type_ids` are read too, if the model knows types.
         """
         keys = ["input_ids", "attention_mask"]
-        if "token_type_ids" in view and getattr(self.model.config, "type_vocab_size", 1) > 1:
+        if (
+            "token_type_ids" in view
+            and getattr(self.model.config, "type_vocab_size", 1) > 1
+        ):
             keys.append("token_type_ids")
         return self.strategy.hidden_states(self.model, {key: view[key] for key in keys})
 
@@ -300,7 +311,9 @@ class Encoder(BaseEncoder):
         Padded on the right, whatever side the tokenizer prefers: a sequence vector is the *first* token's.
         """
         limit = min(max_length or self.max_length, self.max_length)
-        options = dict(padding=True, padding_side="right", truncation=True, return_tensors="pt")
+        options = dict(
+            padding=True, padding_side="right", truncation=True, return_tensors="pt"
+        )
         return self.tokenizer(list(texts), max_length=limit, **options).to(self.device)
 
     def encode(
@@ -319,8 +332,13 @@ class Encoder(BaseEncoder):
             normalize: divide each vector by its length, as the contrastive losses do.
         """
         texts = [texts] if isinstance(texts, str) else list(texts)
-        order = sorted(range(len(texts)), key=lambda i: len("".join(texts[i])), reverse=True)
-        batches = (order[start : start + batch_size] for start in range(0, len(order), batch_size))
+        order = sorted(
+            range(len(texts)), key=lambda i: len("".join(texts[i])), reverse=True
+        )
+        batches = (
+            order[start : start + batch_size]
+            for start in range(0, len(order), batch_size)
+        )
         views = (self.view_of([texts[i] for i in batch], max_length) for batch in batches)
         vectors = self.vectors(views, normalize)
         return vectors[torch.tensor(order, device=vectors.device).argsort()]

@@ -29,7 +29,10 @@ NO_SHAPE = (
     "taught_without_words",
 )
 """Entries of a configuration that no vector depends on, and that change when a model is saved or opened."""
-QUIETLY = ("_raise_exceptions_for_missing_entries", "_raise_exceptions_for_connection_errors")
+QUIETLY = (
+    "_raise_exceptions_for_missing_entries",
+    "_raise_exceptions_for_connection_errors",
+)
 COPY_HEAD = "copy_head.safetensors"  # what ELECTRA and COCO-LM write beside their encoder
 
 
@@ -62,7 +65,9 @@ def read(
     # Without a dtype it would be the file's own.
     options = dict(dtype=torch.float32, output_loading_info=True)
     with without_bars(), torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(0)  # for what is missing: the same at each opening
+        torch.default_generator.manual_seed(
+            0
+        )  # for what is missing: the same at each opening
         try:
             model, info = kind.from_pretrained(name, **options)
             tokenizer = AutoTokenizer.from_pretrained(name)
@@ -87,7 +92,9 @@ def read(
     return model, tokenizer
 
 
-def write(folder: str | Path, model: nn.Module, tokenizer: PreTrainedTokenizerBase) -> Path:
+def write(
+    folder: str | Path, model: nn.Module, tokenizer: PreTrainedTokenizerBase
+) -> Path:
     """Write a model and its tokenizer into a folder, which is made; returns it."""
     folder = Path(folder).expanduser()
     folder.mkdir(parents=True, exist_ok=True)
@@ -108,7 +115,9 @@ def write_for_sentences(folder: Path, encoder: Any) -> None:
         (folder / path).mkdir(exist_ok=True)
         kind = f"sentence_transformers.models.{kind}"
         modules.append(dict(idx=i, name=str(i), path=path, type=kind))
-    pooling = dict(word_embedding_dimension=encoder.width, pooling_mode=POOLINGS[encoder.pooling])
+    pooling = dict(
+        word_embedding_dimension=encoder.width, pooling_mode=POOLINGS[encoder.pooling]
+    )
     limits = dict(max_seq_length=encoder.max_length)
     (folder / "modules.json").write_text(json.dumps(modules, indent=2))
     (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
@@ -128,7 +137,9 @@ def sentence_settings(
     names = sorted(file.name for file in Path(folder).glob("sentence_*_config.json"))
     limits = beside(folder, (names or ["sentence_bert_config.json"])[0]) or {}
     if limits.get("max_seq_length"):
-        tokenizer.model_max_length = min(limits["max_seq_length"], tokenizer.model_max_length)
+        tokenizer.model_max_length = min(
+            limits["max_seq_length"], tokenizer.model_max_length
+        )
     if limits.get("do_lower_case"):
         whole = tokenizer.backend_tokenizer
         steps = filter(None, [normalizers.Lowercase(), whole.normalizer])
@@ -143,7 +154,10 @@ def sentence_settings(
     paths = {module["type"].rsplit(".", 1)[-1]: module["path"] for module in modules}
     if pooling is None:
         config = beside(folder, f"{paths.get('Pooling', '1_Pooling')}/config.json")
-        modes = [*pooling_modes(config), *(paths.keys() - {"Transformer", "Pooling", "Normalize"})]
+        modes = [
+            *pooling_modes(config),
+            *(paths.keys() - {"Transformer", "Pooling", "Normalize"}),
+        ]
         ours = [name for name, theirs in POOLINGS.items() if [theirs] == modes]
         if not ours:
             raise ValueError(
@@ -177,7 +191,11 @@ def beside(name: str | Path, file: str) -> Any:
 
 def architecture(model: nn.Module) -> dict[str, Any]:
     """A model's configuration: heads, activation, positions and so on, without what saving it changes."""
-    return {name: value for name, value in model.config.to_dict().items() if name not in NO_SHAPE}
+    return {
+        name: value
+        for name, value in model.config.to_dict().items()
+        if name not in NO_SHAPE
+    }
 
 
 @contextmanager

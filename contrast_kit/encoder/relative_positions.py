@@ -115,7 +115,11 @@ class RelativeEncoder(MPNetEncoder):
         """Nothing: `forward` has added it to the mask."""
 
     def forward(
-        self, hidden_states: Tensor, attention_mask: Any = None, layout: Any = None, **options: Any
+        self,
+        hidden_states: Tensor,
+        attention_mask: Any = None,
+        layout: Any = None,
+        **options: Any,
     ) -> BaseModelOutput | tuple:
         length = hidden_states.shape[1]
         if layout is not None:  # a packed batch (`fast.packed`)
@@ -151,9 +155,13 @@ class RelativeAttention(MPNetSelfAttention):
         dropout = self.dropout.p if self.training else 0.0
         if isinstance(attention_mask, tuple):
             scores, layout = attention_mask
-            mixed = fast.attend(q[0], k[0], v[0], layout, dropout, bias=scores)  # [R, H, D/H]
+            mixed = fast.attend(
+                q[0], k[0], v[0], layout, dropout, bias=scores
+            )  # [R, H, D/H]
             return (self.o(mixed.flatten(1).unsqueeze(0)),)  # [1, R, D]
-        q, k, v = (x.transpose(1, 2) for x in (q, k, v))  # [B, T, H, D/H] → [B, H, T, D/H]
+        q, k, v = (
+            x.transpose(1, 2) for x in (q, k, v)
+        )  # [B, T, H, D/H] → [B, H, T, D/H]
         mask = attention_mask.to(q.dtype)
         mixed = nn.functional.scaled_dot_product_attention(q, k, v, mask, dropout)
         return (self.o(mixed.transpose(1, 2).flatten(2)),)  # [B, H, T, D/H] → [B, T, D]

@@ -33,15 +33,19 @@ def modules(model: nn.Module) -> list[Callable[[Tensor], Tensor]]:
         head = model.lm_head
         return [head.dense, nn.functional.gelu, head.layer_norm, head.decoder]
     if kind in BERT_LIKE:
-        head = model.cls.predictions.transform
-        return [head.dense, head.transform_act_fn, head.LayerNorm, model.cls.predictions.decoder]
+        head, words = model.cls.predictions.transform, model.cls.predictions.decoder
+        return [head.dense, head.transform_act_fn, head.LayerNorm, words]
     if kind == "distilbert":
         return [getattr(model, name) for name in DISTILBERT]
     if kind == "lxmert":
         return [model.cls.predictions]
     if kind in ("xlm", "flaubert"):  # their last module gives a tuple
         return [model.get_output_embeddings()]
-    return [module for name, module in model.named_children() if name != model.base_model_prefix]
+    return [
+        module
+        for name, module in model.named_children()
+        if name != model.base_model_prefix
+    ]
 
 
 def check(encoder: Any) -> None:
@@ -50,7 +54,9 @@ def check(encoder: Any) -> None:
     with torch.no_grad():
         ours = encoder.mlm_logits(encoder(view)[0])  # [T, V]
         theirs = encoder.model(**view).logits[0]  # [T, V]
-    if ours.shape != theirs.shape or not torch.allclose(ours, theirs, rtol=1e-3, atol=1e-3):
+    if ours.shape != theirs.shape or not torch.allclose(
+        ours, theirs, rtol=1e-3, atol=1e-3
+    ):
         kind = type(encoder.model).__name__
         raise ValueError(
             f"{kind} makes its word scores in a way not known here; take a BERT or RoBERTa."

@@ -56,7 +56,10 @@ def untouched(function: Callable) -> bool:
     """True for a function that does nothing but return a constant: `return None  # your turn`."""
     code = getattr(function, "__code__", None)
     nothing = {"RESUME", "NOP", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE"}
-    return code is not None and {step.opname for step in dis.get_instructions(code)} <= nothing
+    return (
+        code is not None
+        and {step.opname for step in dis.get_instructions(code)} <= nothing
+    )
 
 
 def crash(error: BaseException) -> str:

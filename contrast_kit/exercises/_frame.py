@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from contrast_kit._util import choose
-from contrast_kit.exercises._answer import Answer, AnswerFailed, NotYet, ReturnedNone, crash
+from contrast_kit.exercises._answer import (
+    Answer,
+    AnswerFailed,
+    NotYet,
+    ReturnedNone,
+    crash,
+)
 from contrast_kit.exercises._table import Table
 from contrast_kit.exercises._verdict import Progress, Verdict, known, note, show
 

@@ -33,7 +33,9 @@ class Table:
         """The hint for the first mistake that fits; None for a right answer."""
         if not callable(answer):
             parameters = " and ".join(signature(self.rows).parameters)
-            return f"Give a function of {parameters}, so that it can be tried with several."
+            return (
+                f"Give a function of {parameters}, so that it can be tried with several."
+            )
         values = [answer(*case) for case in self.cases]
         tables = [self.rows(*case) for case in self.cases]
         for i, (right, _) in enumerate(tables):
@@ -60,7 +62,11 @@ class Table:
     def filled(self, hint, value, i=0):
         """A hint with the answer's value and shape in it, and with the arguments of a case and their right answer."""
         case = self.cases[i]
-        words = {"right": self.rows(*case)[0], "value": number(value), "shape": shape_of(value)}
+        words = {
+            "right": self.rows(*case)[0],
+            "value": number(value),
+            "shape": shape_of(value),
+        }
         words |= dict(zip(signature(self.rows).parameters, case, strict=True))
         for name, word in words.items():
             if isinstance(word, Tensor):
@@ -142,9 +148,14 @@ def number(value: Any) -> str:
 
 def draw(*shape: int, seed: int = 0) -> Tensor:
     """Normal numbers in float64."""
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return torch.randn(
+        *shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    )
 
 
 def vectors(rows: int, seed: int = 0) -> Tensor:
     """Vectors [rows, 4] of different lengths, so that a missing normalisation or a transposition shows."""
-    return draw(rows, 4, seed=seed) * torch.linspace(0.5, 3.0, rows, dtype=torch.float64)[:, None]
+    return (
+        draw(rows, 4, seed=seed)
+        * torch.linspace(0.5, 3.0, rows, dtype=torch.float64)[:, None]
+    )

@@ -131,6 +131,8 @@ class Progress:
             title = number  # alone where the notebook is not there
             for file in shipped("notebooks").glob(f"{number}_*.ipynb"):
                 title = file.stem.replace("_", " ")
-            words = [f"{sign(self.states[name])} {name.partition('.')[2]}" for name in names]
+            words = [
+                f"{sign(self.states[name])} {name.partition('.')[2]}" for name in names
+            ]
             lines.append(line.format(title, between.join(words)))
         return lines

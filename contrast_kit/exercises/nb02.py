@@ -60,7 +60,9 @@ def nt_xent(a, b, tau):
     scores = cosines / tau
 
     def entropy(scores, column=partner, reduction="mean"):
-        return cross_entropy(scores.masked_fill(itself, -INF), column, reduction=reduction)
+        return cross_entropy(
+            scores.masked_fill(itself, -INF), column, reduction=reduction
+        )
 
     each = entropy(scores, reduction="none")  # [2B]
     ratio = each.exp()  # of the denominator to the positive
@@ -135,7 +137,9 @@ def log_p_of_pairs(scores, labels):
 
 
 @table(
-    "02.sup_con", cases=[(vectors(7, seed=2), torch.tensor([0, 1, 0, 2, 1, 0, 0]), 0.3)], leaves="x"
+    "02.sup_con",
+    cases=[(vectors(7, seed=2), torch.tensor([0, 1, 0, 2, 1, 0, 0]), 0.3)],
+    leaves="x",
 )
 def sup_con(x, labels, tau):
     """SCL, eq. 3, as the sum over anchors."""
@@ -201,7 +205,9 @@ def denominators(answer):
     for name, hints in DENOMINATORS.items():
         if answer[name] is None:
             return f"{name} is still None."
-        otherwise = f"{name}: count the coloured cells in one row of its matrix, for B = 32."
+        otherwise = (
+            f"{name}: count the coloured cells in one row of its matrix, for B = 32."
+        )
         hint = hints.get(f"{answer[name]:g}", otherwise)
         if hint:
             return hint

@@ -11,7 +11,9 @@ from contrast_kit.exercises._table import draw, equals, shape_of
 
 @table(
     "04.token_loss",
-    cases=[(draw(6, 4).float(), draw(9, 4, seed=1).float(), torch.tensor([2, 7, 7, 0, 5, 8]))],
+    cases=[
+        (draw(6, 4).float(), draw(9, 4, seed=1).float(), torch.tensor([2, 7, 7, 0, 5, 8]))
+    ],
 )
 def token_loss(h, x, original):
     """The MLM loss of hidden states h [M, D], word vectors x [V, D] and the original ids [M]."""
@@ -53,7 +55,9 @@ TEXTS = torch.tensor([0, 2, 2, 2, 2, 4])  # texts 1 and 3 had nothing selected
 ORDER = torch.tensor([3, 0, 5, 1, 4, 2])
 
 
-@table("04.sequence_mean", cases=[(TERMS, TEXTS)], further=[(TERMS[ORDER], TEXTS[ORDER] + 7)])
+@table(
+    "04.sequence_mean", cases=[(TERMS, TEXTS)], further=[(TERMS[ORDER], TEXTS[ORDER] + 7)]
+)
 def sequence_mean(terms, rows):
     """Eq. 6 as printed: from the loss of each masked position, terms [M], and its text, rows [M]."""
     means = torch.stack([terms[rows == row].mean() for row in rows.unique()])

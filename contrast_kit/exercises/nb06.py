@@ -21,7 +21,9 @@ COPYING = 1.5 * draw(8, seed=1)
         (
             torch.tensor([[11, 12, 30, 14, 31, 16]]),
             torch.tensor([[11, 12, 13, 14, 15, 16]]),
-            torch.tensor([[False, True, True, False, True, False]]),  # position 1 was sampled right
+            torch.tensor(
+                [[False, True, True, False, True, False]]
+            ),  # position 1 was sampled right
         )
     ],
 )
@@ -30,7 +32,9 @@ def labels(corrupted, original, selected):
     right = corrupted == original
 
     def no_labels(value):
-        return shape_of(value) == [1, 6] and not set(torch.as_tensor(value).flatten().tolist()) <= {
+        return shape_of(value) == [1, 6] and not set(
+            torch.as_tensor(value).flatten().tolist()
+        ) <= {
             0,
             1,
         }
@@ -79,7 +83,11 @@ def p_lm(logits, copying, corrupted):
     return p1 * here + (1 - p1) * q, mistakes
 
 
-@table("06.corrective_lm", cases=[(SCORES, COPYING, CORRUPTED, ORIGINAL)], leaves="logits copying")
+@table(
+    "06.corrective_lm",
+    cases=[(SCORES, COPYING, CORRUPTED, ORIGINAL)],
+    leaves="logits copying",
+)
 def corrective_lm(logits, copying, corrupted, original):
     """L_LM, mean over the M positions, with p_copy under stop-gradient."""
     right = ck.losses.corrective_lm(logits, copying, corrupted, original)

@@ -93,7 +93,9 @@ def denominator(n, Q):
     return right, mistakes
 
 
-@table("08.gradient", cases=[(normalize(draw(4, 3)), normalize(draw(4, 3, seed=1)), 2, 0.4)])
+@table(
+    "08.gradient", cases=[(normalize(draw(4, 3)), normalize(draw(4, 3, seed=1)), 2, 0.4)]
+)
 def gradient(s, s_hat, i, tau):
     """Eq. 5 for one anchor."""
     others = torch.arange(len(s)) != i
@@ -138,7 +140,12 @@ def gradient(s, s_hat, i, tau):
 
 @table(
     "08.push",
-    cases=[([1, 2, 3], [4, 5], 4), ([1], [2], 4), ([1, 2], [3, 4, 5, 6], 3), ([], [1, 2], 3)],
+    cases=[
+        ([1, 2, 3], [4, 5], 4),
+        ([1], [2], 4),
+        ([1, 2], [3, 4, 5, 6], 3),
+        ([], [1, 2], 3),
+    ],
 )
 def push(queue, new, capacity):
     """First in, first out."""

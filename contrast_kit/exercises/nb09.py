@@ -39,7 +39,11 @@ def _by_sorting(answer):
     return None
 
 
-@table("09.auc", cases=[([0.9, 0.2, 0.5, 0.4, 0.25, 0.05], [0.5, 0.3, 0.1])], then=_by_sorting)
+@table(
+    "09.auc",
+    cases=[([0.9, 0.2, 0.5, 0.4, 0.25, 0.05], [0.5, 0.3, 0.1])],
+    then=_by_sorting,
+)
 def auc(similar, random):
     """The share of comparisons that a similar pair wins, a tie as half; by ranks, not by all comparisons."""
     n = len(similar)

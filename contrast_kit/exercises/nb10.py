@@ -131,7 +131,10 @@ def half_width(runs):
         # That is the whole width; half of it is asked for.
         2 * right,
         # You averaged over draws and kept the seeds: the axes are …
-        [quantile(draws) * of_seeds / draws**0.5, quantile(seeds) * of_seeds / seeds**0.5],
+        [
+            quantile(draws) * of_seeds / draws**0.5,
+            quantile(seeds) * of_seeds / seeds**0.5,
+        ],
     ]
     return right, mistakes
 

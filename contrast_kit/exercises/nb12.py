@@ -56,12 +56,17 @@ def effective(p):
     return entropy.exp(), mistakes
 
 
-VECTORS = torch.tensor([[1.0, 0.0], [9.0, 9.0], [0.0, 2.0], [0.3, 0.1], [-5.0, -1.0], [0.9, -0.1]])
+VECTORS = torch.tensor(
+    [[1.0, 0.0], [9.0, 9.0], [0.0, 2.0], [0.3, 0.1], [-5.0, -1.0], [0.9, -0.1]]
+)
 
 
 @table(
     "12.search",
-    cases=[(torch.tensor([2.0, 0.5]), VECTORS, 3), (torch.tensor([-1.0, 0.3]), VECTORS, 2)],
+    cases=[
+        (torch.tensor([2.0, 0.5]), VECTORS, 3),
+        (torch.tensor([-1.0, 0.3]), VECTORS, 2),
+    ],
 )
 def search(query, vectors, k):
     """The rows of the k vectors with the highest cosines to a query, the best first."""

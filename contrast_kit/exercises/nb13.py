@@ -61,7 +61,10 @@ def wrong_texts(image_id, true_of):
 @table(
     "13.soft_answers",
     cases=[
-        (draw(3, 4), torch.tensor([[1.0, 0.3, 0, 0], [0, 0.9, 0.6, 0], [0, 0, 0, 1.0]]).double())
+        (
+            draw(3, 4),
+            torch.tensor([[1.0, 0.3, 0, 0], [0, 0.9, 0.6, 0], [0, 0, 0, 1.0]]).double(),
+        )
     ],
     further=[
         (

@@ -51,7 +51,11 @@ class Film:
             self._last[name] = sphere.points
             points = (1000 * sphere.points).round().astype(int).tolist()
             spheres.append({"points": points, "share": sphere.share})
-        made = {"step": step, "spheres": spheres, "hills": [hills(seen) for seen in now.values()]}
+        made = {
+            "step": step,
+            "spheres": spheres,
+            "hills": [hills(seen) for seen in now.values()],
+        }
         self._first = self._first or made
         return made
 
@@ -70,7 +74,9 @@ class Film:
         return [self._first, *others[::every], last]
 
 
-def curve(rows: Sequence[Mapping[str, float]], parts: Iterable[str]) -> dict[str, list[float]]:
+def curve(
+    rows: Sequence[Mapping[str, float]], parts: Iterable[str]
+) -> dict[str, list[float]]:
     """The columns of a history to draw, at most `MOST_ROWS` rows of each, the last row among them."""
     if not rows:
         return {}
@@ -78,7 +84,10 @@ def curve(rows: Sequence[Mapping[str, float]], parts: Iterable[str]) -> dict[str
     shown = [*rows[:-1:apart], rows[-1]]
     names = [part for part in parts if part in rows[0]]
     names = ["loss", *(names if len(names) > 1 else [])]
-    return {column: [float(f"{row[column]:.5g}") for row in shown] for column in ("step", *names)}
+    return {
+        column: [float(f"{row[column]:.5g}") for row in shown]
+        for column in ("step", *names)
+    }
 
 
 def hills(seen: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -117,11 +126,15 @@ def on_sphere(vectors: np.ndarray, last: np.ndarray | None = None) -> Sphere:
         >>> bool((cone.points @ cone.points.T > 0.98).all()), round(cone.share, 2)
         (True, 1.0)
     """
-    x = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)  # [N, D]
+    x = vectors / np.maximum(
+        np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12
+    )  # [N, D]
     values, directions = np.linalg.eigh(x.T @ x)  # [D], [D, D], the smallest first
     if len(values) < 3:
         directions = np.pad(directions, ((0, 0), (3 - len(values), 0)))
-    points = x @ directions[:, -3:]  # [N, D] @ [D, 3] -> [N, 3]; the first points to the front
+    points = (
+        x @ directions[:, -3:]
+    )  # [N, D] @ [D, 3] -> [N, 3]; the first points to the front
     points = points / np.maximum(np.linalg.norm(points, axis=1, keepdims=True), 1e-12)
     if last is not None:
         points = ck.plots.align(points, last, center=False)

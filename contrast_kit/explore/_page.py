@@ -62,7 +62,11 @@ def exported(panel: Any) -> dict[str, Any]:
         )
     view = panel.view
     more = panel.page_state()
-    state = {} if view is None else {name: getattr(view, name) for name in view.traits(sync=True)}
+    state = (
+        {}
+        if view is None
+        else {name: getattr(view, name) for name in view.traits(sync=True)}
+    )
     state = {name: value for name, value in state.items() if not name.startswith(KEPT)}
     controls = []
     for name, (widget, trait) in panel.handles.items():
@@ -95,7 +99,9 @@ def fragment(given: dict[str, Any] | str, name: str, still: str = "") -> str:
     script = f'(() => {{\n"use strict";\n{scripts("shared", "page")}\n{defined}\n{start}\n}})();'
     # A script ends at the first "</script", wherever it stands.
     script = script.replace("</script", "<\\/script")
-    return f'<div class="ck-page" id="{name}">{still}</div>\n<script>\n{script}\n</script>'
+    return (
+        f'<div class="ck-page" id="{name}">{still}</div>\n<script>\n{script}\n</script>'
+    )
 
 
 def document(panel: Any, title: str | None = None) -> str:
@@ -125,7 +131,9 @@ def _plain(value):
     if isinstance(value, bytes):
         return {"$bytes": base64.b64encode(value).decode()}
     if isinstance(value, np.ndarray):
-        kind, name = ("<f2", "$halves") if value.dtype == np.float16 else ("<f4", "$floats")
+        kind, name = (
+            ("<f2", "$halves") if value.dtype == np.float16 else ("<f4", "$floats")
+        )
         return {name: base64.b64encode(value.astype(kind).tobytes()).decode()}
     return value
 
@@ -136,7 +144,8 @@ def _control(widget):
     made = {"label": widget.description, "kind": kind}
     if kind in ("stops", "choice"):
         made["options"] = [
-            list(each) if isinstance(each, tuple) else [each, each] for each in widget.options
+            list(each) if isinstance(each, tuple) else [each, each]
+            for each in widget.options
         ]
     if kind == "range":
         made["digits"] = 2

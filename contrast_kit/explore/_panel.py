@@ -143,7 +143,9 @@ class Panel:
     @property
     def state(self) -> dict[str, Any]:
         """The value of every control, by name."""
-        return {name: getattr(widget, trait) for name, (widget, trait) in self.handles.items()}
+        return {
+            name: getattr(widget, trait) for name, (widget, trait) in self.handles.items()
+        }
 
     def set(self, **values: Any) -> Self:
         """Set controls from Python, as if by hand; the picture is redrawn once, at the end. Returns the panel.
@@ -166,7 +168,9 @@ class Panel:
         if not self._setting:
             try:
                 self.draw()
-            except Exception as error:  # raised in answer to the page, it would be seen by nobody
+            except (
+                Exception
+            ) as error:  # raised in answer to the page, it would be seen by nobody
                 self._say(f"<b>{type(error).__name__}</b>: {html.escape(str(error))}")
 
     def _say(self, words):
@@ -205,7 +209,9 @@ class Panel:
         kind = type(self).__name__
         picture = base64.b64encode(png).decode()
         words = f"{kind}: the panel as a picture"
-        page = STORED.format(name=self.name, look=self.in_the_dark, words=words, png=picture)
+        page = STORED.format(
+            name=self.name, look=self.in_the_dark, words=words, png=picture
+        )
         return {"text/html": page, "text/plain": f"{kind} (run this cell to touch it)"}
 
 
@@ -236,12 +242,16 @@ def _control(kind, name, value, width, **options):
 def slider(name: str, value: float, low: float, high: float) -> Any:
     """A slider with its number beside it."""
     if not low <= value <= high:
-        raise ValueError(f"{name} must lie between {low:g} and {high:g}, not {shown(value)}.")
+        raise ValueError(
+            f"{name} must lie between {low:g} and {high:g}, not {shown(value)}."
+        )
     limits = {"min": low, "max": high, "step": 0.01, "readout_format": ".2f"}
     return _control("FloatSlider", name, value, "340px", **limits)
 
 
-def stepped_slider(name: str, values: Sequence[float], value: float, width: str = "340px") -> Any:
+def stepped_slider(
+    name: str, values: Sequence[float], value: float, width: str = "340px"
+) -> Any:
     """A slider that stops only at the given values, evenly spaced whatever their size."""
     options = [(f"{each:g}", each) for each in values]
     return _control("SelectionSlider", name, value, width, options=options)
@@ -265,7 +275,9 @@ def draw_number(value: int) -> Any:
 
 def button(words: str, does: Callable[[], Any], tip: str = "") -> Any:
     """A button that calls `does()`."""
-    made = widgets().Button(description=words, tooltip=tip, layout=widgets().Layout(width="auto"))
+    made = widgets().Button(
+        description=words, tooltip=tip, layout=widgets().Layout(width="auto")
+    )
     made.on_click(lambda _: does())
     return made
 
@@ -302,7 +314,9 @@ def joined(*figures: Any, across: bool = False) -> Any:
     page = np.concatenate(pictures, axis)
     height, width, _ = page.shape
     whole = Figure(figsize=(width / 110, height / 110), dpi=110)
-    axes = whole.add_axes((0, 0, 1, 1))  # not figimage: a notebook shows no figure without axes
+    axes = whole.add_axes(
+        (0, 0, 1, 1)
+    )  # not figimage: a notebook shows no figure without axes
     axes.imshow(page, interpolation="none")
     axes.axis("off")
     return whole

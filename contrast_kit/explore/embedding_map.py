@@ -12,7 +12,9 @@ from contrast_kit.explore._panel import Panel, view_of
 from contrast_kit.plots.style import MARKERS, PALETTE, array, by_name, in_order
 from contrast_kit.plots.style import texts as labels_of
 
-WARMTH = 0.05  # how much nearer neighbours count more, where a sentence is placed among them
+WARMTH = (
+    0.05  # how much nearer neighbours count more, where a sentence is placed among them
+)
 AXES = {
     None: "coordinates made earlier",
     "pca": "two principal components",
@@ -79,7 +81,9 @@ class EmbeddingMap(Panel):
         self.vectors = {name: _unit(value, n) for name, value in vectors.items()}
         self.texts = list(texts)
         self.labels = None if labels is None else labels_of(labels, "labels", n)
-        self.encode = {name: getattr(each, "encode", each) for name, each in encode.items()}
+        self.encode = {
+            name: getattr(each, "encode", each) for name, each in encode.items()
+        }
         self.projection, self.k = {"method": method, **projection}, k
         self._linear = not points and method == "pca"
         self.points, self.at = {}, {}
@@ -96,7 +100,9 @@ class EmbeddingMap(Panel):
         self.view = view_of(
             self.script,
             names=list(vectors),
-            xy=np.stack(list(self.at.values())).astype(np.float32).tobytes(),  # [maps, N, 2]
+            xy=np.stack(list(self.at.values()))
+            .astype(np.float32)
+            .tobytes(),  # [maps, N, 2]
             texts=self.texts,
             kinds=[kinds.index(label) for label in self.labels or []],
             legend=kinds,
@@ -120,14 +126,17 @@ class EmbeddingMap(Panel):
         """The sentences inside the lasso."""
         return [self.texts[i] for i in self.view.chosen]
 
-    def neighbours(self, sentence: str, k: int | None = None) -> dict[str, list[tuple[str, float]]]:
+    def neighbours(
+        self, sentence: str, k: int | None = None
+    ) -> dict[str, list[tuple[str, float]]]:
         """The k sentences with the highest cosine to this one, best first, in each space (not on the map).
 
         A sentence of the map is looked up, any other is encoded. Raises a ValueError where neither is possible.
         """
         near = self._nearest(sentence.strip(), k or self.k)
         return {
-            name: [(self.texts[i], cosine) for i, cosine in rows] for name, rows in near.items()
+            name: [(self.texts[i], cosine) for i, cosine in rows]
+            for name, rows in near.items()
         }
 
     def place(self, sentence: str) -> dict[str, tuple[float, float]]:
@@ -140,7 +149,9 @@ class EmbeddingMap(Panel):
         places = {}
         for name, query in self._queries(sentence.strip()).items():
             if self._linear:
-                at = np.append(query.double().numpy(), 1.0) @ self._plane(name)  # [D + 1] -> [2]
+                at = np.append(query.double().numpy(), 1.0) @ self._plane(
+                    name
+                )  # [D + 1] -> [2]
             else:
                 best = (self.vectors[name] @ query).topk(min(self.k, len(self.texts)))
                 weights = (best.values.double() / WARMTH).softmax(dim=0).numpy()  # [k]
@@ -160,7 +171,10 @@ class EmbeddingMap(Panel):
     def _queries(self, sentence):
         """The vector [D] of a sentence in each space, looked up or encoded."""
         if sentence in self._row:
-            return {name: vectors[self._row[sentence]] for name, vectors in self.vectors.items()}
+            return {
+                name: vectors[self._row[sentence]]
+                for name, vectors in self.vectors.items()
+            }
         missing = [name for name in self.vectors if name not in self.encode]
         if missing:
             of = f" for {missing[0]!r}" if missing[0] else ""
@@ -177,7 +191,9 @@ class EmbeddingMap(Panel):
             if own is not None:
                 cosines[own] = -2  # its nearest neighbour would be itself
             best = cosines.topk(min(k, len(cosines) - (own is not None)))
-            near[name] = list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
+            near[name] = list(
+                zip(best.indices.tolist(), best.values.tolist(), strict=True)
+            )
         return near
 
     def show(self) -> None:
@@ -201,7 +217,10 @@ class EmbeddingMap(Panel):
 
     def page_state(self) -> dict[str, Any]:
         """The spaces in half precision: neighbours of its own sentences are found in the page too."""
-        spaces = {name: _narrow(value).astype(np.float16) for name, value in self.vectors.items()}
+        spaces = {
+            name: _narrow(value).astype(np.float16)
+            for name, value in self.vectors.items()
+        }
         return {"spaces": spaces, "k": self.k, "axes": AXES[self.projection["method"]]}
 
     def figure(self) -> Any:
@@ -218,7 +237,9 @@ class EmbeddingMap(Panel):
 def _unit(vectors, n):
     vectors = normalise(torch.from_numpy(array(vectors, "vectors")).float())
     if len(vectors) != n:
-        raise ValueError(f"There must be one vector for each of the {n} texts, not {len(vectors)}.")
+        raise ValueError(
+            f"There must be one vector for each of the {n} texts, not {len(vectors)}."
+        )
     return vectors
 
 
@@ -226,7 +247,9 @@ def _narrow(vectors):
     """The vectors rotated onto as few axes as keep each within 0.01 of its place, and so all cosines within 0.0001."""
     u, s, _ = np.linalg.svd(vectors.double().numpy(), full_matrices=False)
     turned = u * s  # [N, D]: the same lengths and angles, the most important axes first
-    squares = np.cumsum(turned[:, ::-1] ** 2, axis=1)[:, ::-1]  # what axes from here on hold
+    squares = np.cumsum(turned[:, ::-1] ** 2, axis=1)[
+        :, ::-1
+    ]  # what axes from here on hold
     return turned[:, : max(1, int((squares.max(axis=0) > 0.01**2).sum()))]
 
 

@@ -42,7 +42,9 @@ class Turns:
 
     def __init__(self, count: int):
         self._random = torch.get_rng_state()
-        self._calls = [threading.Semaphore(i == 0) for i in range(count)]  # the first one may begin
+        self._calls = [
+            threading.Semaphore(i == 0) for i in range(count)
+        ]  # the first one may begin
         self._going = list(range(count))
 
     @contextmanager
@@ -131,9 +133,13 @@ class LiveTraining(Panel):
         every: float = 0.5,
         **settings: Any,
     ):
-        objectives = dict(objective) if isinstance(objective, Mapping) else {"": objective}
+        objectives = (
+            dict(objective) if isinstance(objective, Mapping) else {"": objective}
+        )
         if len({id(each.encoder) for each in objectives.values()}) < len(objectives):
-            raise ValueError("Each objective trains an encoder of its own: build one for each.")
+            raise ValueError(
+                "Each objective trains an encoder of its own: build one for each."
+            )
         if len(objectives) > 1 and settings.get("folder") is not None:
             raise ValueError(
                 "Two runs never mix in one folder: leave folder= out, or watch one objective at a time."
@@ -143,7 +149,10 @@ class LiveTraining(Panel):
         self.pairs = pairs and [list(side) for side in zip(*pairs, strict=True)]
         self.texts = texts
         self.labels = None if labels is None else labels_of(labels, "labels", len(texts))
-        self._threads, self._going = [], []  # those that are running, and the names of their runs
+        self._threads, self._going = (
+            [],
+            [],
+        )  # those that are running, and the names of their runs
         self._stop_requested = threading.Event()
         self._first = {}  # the weights before the first start
         self._clear()
@@ -164,7 +173,9 @@ class LiveTraining(Panel):
             facts=facts,  # what does not change
             now={},
             curves=[],  # of each run: column -> numbers
-            moment=self._film.moment(0, self._now),  # the last one: spheres and cosines of each run
+            moment=self._film.moment(
+                0, self._now
+            ),  # the last one: spheres and cosines of each run
             frames=[],  # all measurements of a run that is over
             pressed=["", 0],  # which button, and how often any was pressed
         )
@@ -174,7 +185,10 @@ class LiveTraining(Panel):
     def _clear(self):
         """As it is before a start: no runs, and the encoders measured."""
         self.runs, self.problem, self._phase = {}, "", "ready"
-        self._now, self._film = {name: self.measure(name) for name in self.objectives}, Film()
+        self._now, self._film = (
+            {name: self.measure(name) for name in self.objectives},
+            Film(),
+        )
 
     @property
     def run(self) -> "ck.Run | None":
@@ -236,7 +250,9 @@ class LiveTraining(Panel):
         Raises a RuntimeError while it trains.
         """
         if self.running:
-            raise RuntimeError("The run is still going: stop it first, then reset the encoder.")
+            raise RuntimeError(
+                "The run is still going: stop it first, then reset the encoder."
+            )
         for name, weights in self._first.items():
             self.objectives[name].load_state_dict(weights)
         self._clear()
@@ -276,7 +292,9 @@ class LiveTraining(Panel):
             self.update_stored(lambda: self.figure()._repr_png_())
 
     def _keep_moment(self):
-        self.view.moment = self._film.keep(max(run.steps for run in self.runs.values()), self._now)
+        self.view.moment = self._film.keep(
+            max(run.steps for run in self.runs.values()), self._now
+        )
 
     def _step(self, name, run):
         self.runs[name] = run
@@ -327,14 +345,18 @@ class LiveTraining(Panel):
         if self.running:
             return "It trains. The notebook stays free; the run so far is <code>panel.run</code>."
         end = "Stopped" if self._phase == "stopped" else "Done"
-        runs = [f"{name} – {run!r}".removeprefix(" – ") for name, run in self.runs.items()]
+        runs = [
+            f"{name} – {run!r}".removeprefix(" – ") for name, run in self.runs.items()
+        ]
         kept = "Kept in <code>panel.runs</code>, with history and encoder."
         return f"<b>{end}</b>: {html.escape('; '.join(runs))}. {kept}"
 
     def page_state(self) -> dict[str, Any]:
         """A run that is over, as a film: the page plays it again. ValueError where there is none."""
         if self.running or not self._film.moments:
-            raise ValueError("There is no film of a run yet: train, and wait for the end.")
+            raise ValueError(
+                "There is no film of a run yet: train, and wait for the end."
+            )
         return {"frames": self._film.for_page(), "ended": self.words()}
 
     def figure(self) -> Any:
@@ -343,7 +365,9 @@ class LiveTraining(Panel):
         for name, first in self._before.items():
             seen[f"{name}: before".removeprefix(": ")] = first
             if name in self.runs:
-                seen[f"{name}: step {self.runs[name].steps}".removeprefix(": ")] = self._now[name]
+                seen[f"{name}: step {self.runs[name].steps}".removeprefix(": ")] = (
+                    self._now[name]
+                )
         for name, run in self.runs.items():
             if run.rows:
                 parts = ["loss", *self.objectives[name].weights]
@@ -359,7 +383,11 @@ class LiveTraining(Panel):
         return joined(*figures)
 
     def _on_press(self, change):
-        does = {"start": self.start, "stop": self.request_stop, "reset encoder": self.reset}
+        does = {
+            "start": self.start,
+            "stop": self.request_stop,
+            "reset encoder": self.reset,
+        }
         try:
             does[change["new"][0]]()
         except Exception as error:  # the page is the only place where it would be seen

@@ -64,12 +64,16 @@ def contrast(loss: str, x: Tensor, tau: float, classes: Tensor) -> Contrast:
     a, b = x.chunk(2)  # [N, D] -> two of [B, D]
     n = len(x)
     itself = torch.eye(n, dtype=torch.bool)
-    positive = itself.roll(n // 2, dims=0)  # [N, N]: the positives of the anchor in each row,
+    positive = itself.roll(
+        n // 2, dims=0
+    )  # [N, N]: the positives of the anchor in each row,
     candidate = ~itself  # and everything in its denominator
     if loss == "info_nce":
         value = ck.losses.info_nce(a, b, tau)
         first = torch.arange(n) < n // 2
-        candidate = first[:, None] & ~first[None, :]  # anchors are view 0, candidates view 1
+        candidate = (
+            first[:, None] & ~first[None, :]
+        )  # anchors are view 0, candidates view 1
         positive = positive & candidate
     elif loss == "nt_xent":
         value = ck.losses.nt_xent(a, b, tau)
@@ -81,7 +85,9 @@ def contrast(loss: str, x: Tensor, tau: float, classes: Tensor) -> Contrast:
         value = ck.losses.simsiam(a, a, b, b)
         candidate = torch.zeros_like(itself)
     (slope,) = torch.autograd.grad(value, x)
-    scores = (ck.losses.cosine_matrix(x.detach()) / tau).masked_fill(~candidate, -torch.inf)
+    scores = (ck.losses.cosine_matrix(x.detach()) / tau).masked_fill(
+        ~candidate, -torch.inf
+    )
     weights = scores.softmax(dim=1).masked_fill(~candidate, torch.nan)  # [N, N]
     kinds = (2 * candidate.long() + positive.long()).tolist()
     names = ("out", "numerator", "negative", "positive")
@@ -177,10 +183,15 @@ class LossPlayground(Panel):
         """One step: forces grow as 1/τ, so the step is τ times as long, and large forces are capped."""
         x = _points(angles)
         forces = self._contrast(x).forces
-        turn = x[:, 0] * forces[:, 1] - x[:, 1] * forces[:, 0]  # [N], the force along the circle
+        turn = (
+            x[:, 0] * forces[:, 1] - x[:, 1] * forces[:, 0]
+        )  # [N], the force along the circle
         scale = 1.0 if self.loss.value == "simsiam" else self.tau.value
         turn = (turn * STEP * scale * len(x) / 2).clamp(-0.15, 0.15)
-        return [angle + math.degrees(by) for angle, by in zip(angles, turn.tolist(), strict=True)]
+        return [
+            angle + math.degrees(by)
+            for angle, by in zip(angles, turn.tolist(), strict=True)
+        ]
 
     def show(self) -> None:
         seen = self.seen()
@@ -212,7 +223,10 @@ class LossPlayground(Panel):
         seen, b = self.seen(), len(self.classes)
         paired = self.loss.value == "simsiam"
         tau = "" if paired else f", τ = {self.tau.value:.3g}"
-        look = {"title": f"{self.loss.value}{tau}: {seen.value:.3f}", "forces": seen.forces}
+        look = {
+            "title": f"{self.loss.value}{tau}: {seen.value:.3f}",
+            "forces": seen.forces,
+        }
         # Arrows are drawn relative to the longest: at rest, what is left of the forces would look like a storm.
         if seen.forces.norm(dim=1).max() <= REST:
             look = {"title": f"{look['title']}, at rest"}
@@ -221,10 +235,14 @@ class LossPlayground(Panel):
         circle = ck.plots.circle(points, letters, names=self.names, pairs=pairs, **look)
         look = {"rows": self.names, "columns": self.names}
         if paired:
-            matrix = ck.plots.similarity_matrix(None, seen.roles, title="who pulls whom", **look)
+            matrix = ck.plots.similarity_matrix(
+                None, seen.roles, title="who pulls whom", **look
+            )
         else:
             weights = seen.weights.nan_to_num(0)
-            matrix = ck.plots.similarity_matrix(weights, seen.roles, title="pair weights", **look)
+            matrix = ck.plots.similarity_matrix(
+                weights, seen.roles, title="pair weights", **look
+            )
             matrix.axes[-1].set(ylabel="weight", ylim=(0, 1))
         return joined(circle, matrix, across=True)
 

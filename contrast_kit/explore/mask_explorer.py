@@ -22,9 +22,7 @@ MASKERS = ("complementary", "two random masks", "two span masks")
 SPLITS = {"80/10/10": (0.8, 0.1, 0.1), "[MASK] only": (1.0, 0.0, 0.0)}
 MOST = 128
 """Tokens that the picture has room for."""
-SENTENCE = (
-    "The grandmother bought three red kites on Saturday, and she believes that they are dazzling."
-)
+SENTENCE = "The grandmother bought three red kites on Saturday, and she believes that they are dazzling."
 
 
 class MaskExplorer(Panel):
@@ -72,7 +70,9 @@ class MaskExplorer(Panel):
     ):
         self.tokenizer = tokenizer
         self.view = view_of(self.script, seen=[])
-        again = button("draw again", self.again, "the next draw: other tokens at the same rates")
+        again = button(
+            "draw again", self.again, "the next draw: other tokens at the same rates"
+        )
         controls = {
             "sentence": sentence_line("sentence", sentence),
             "p_m": slider("p_m, of view 0", p_m, 0, 1),
@@ -81,7 +81,9 @@ class MaskExplorer(Panel):
             "split": choice("selected become", tuple(SPLITS), "80/10/10"),
             "seed": draw_number(seed),
         }
-        self.assemble(controls, ["sentence"], ["p_m", "p_c"], ["masker", "split", "seed", again])
+        self.assemble(
+            controls, ["sentence"], ["p_m", "p_c"], ["masker", "split", "seed", again]
+        )
 
     def again(self) -> Self:
         """Draw the masks anew, at the same rates."""
@@ -92,7 +94,9 @@ class MaskExplorer(Panel):
     ) -> tuple[torch.Tensor, torch.Tensor, "ck.masking.Masked", "ck.masking.Masked"]:
         """The ids [1, T], which of them may be masked, and the two views."""
         ids, maskable = maskable_in(self.tokenizer, self.sentence.value, MOST)
-        options = dict(mask_id=self.tokenizer.mask_token_id, vocab_size=len(self.tokenizer))
+        options = dict(
+            mask_id=self.tokenizer.mask_token_id, vocab_size=len(self.tokenizer)
+        )
         options["split"] = SPLITS[self.split.value]
         draw = ck.masking.dynamic_random_mask
         if self.masker.value == "two span masks":
@@ -103,7 +107,10 @@ class MaskExplorer(Panel):
         options["generator"] = torch.Generator().manual_seed(2 * self.seed.value + 1)
         rest = (self.p_c.value,)
         if self.masker.value == "complementary":
-            draw, rest = ck.masking.complementary_random_mask, (view0.selected, self.p_c.value)
+            draw, rest = (
+                ck.masking.complementary_random_mask,
+                (view0.selected, self.p_c.value),
+            )
         return ids, maskable, view0, draw(ids, maskable, *rest, **options)
 
     def words(self) -> str:
@@ -122,11 +129,16 @@ class MaskExplorer(Panel):
     def seen(self) -> list[dict[str, Any]]:
         """The sentence and its two views: the name, the tokens and the kinds of each row."""
         ids, maskable, *views = self.views()
-        words, special = self.tokenizer.convert_ids_to_tokens, _never_masked(self.tokenizer)
+        words, special = (
+            self.tokenizer.convert_ids_to_tokens,
+            _never_masked(self.tokenizer),
+        )
         original = words(ids[0].tolist())
         unmasked = ck.masking.Masked(ids, torch.zeros_like(maskable))
         seen = []
-        for name, view in zip(("sentence", "view 0", "view 1"), (unmasked, *views), strict=True):
+        for name, view in zip(
+            ("sentence", "view 0", "view 1"), (unmasked, *views), strict=True
+        ):
             tokens = words(view.input_ids[0].tolist())
             marks = view.selected[0], self.tokenizer.mask_token, special
             kinds = ck.plots.mask_kinds(tokens, original, *marks)
@@ -139,14 +151,22 @@ class MaskExplorer(Panel):
     def figure(self) -> Any:
         """Both views below the sentence, as `plots.mask_heatmap` draws them."""
         seen = self.seen()
-        title = f"{self.masker.value}, p_m = {self.p_m.value:.2f}, p_c = {self.p_c.value:.2f}"
-        tokens, kinds = ({row["name"]: row[what] for row in seen} for what in ("tokens", "kinds"))
-        return ck.plots.mask_heatmap(tokens, kinds, title=title, legend={"special": "special"})
+        title = (
+            f"{self.masker.value}, p_m = {self.p_m.value:.2f}, p_c = {self.p_c.value:.2f}"
+        )
+        tokens, kinds = (
+            {row["name"]: row[what] for row in seen} for what in ("tokens", "kinds")
+        )
+        return ck.plots.mask_heatmap(
+            tokens, kinds, title=title, legend={"special": "special"}
+        )
 
     def page_state(self) -> dict[str, Any]:
         tokenizer = _exported(self.tokenizer)
         locked = []
-        if "lowercase" not in tokenizer:  # a page splits words as BERT does, and in no other way
+        if (
+            "lowercase" not in tokenizer
+        ):  # a page splits words as BERT does, and in no other way
             tokenizer["ids"] = self.tokenizer(self.sentence.value)["input_ids"]
             locked = ["sentence"]
         return {"tokenizer": tokenizer, "splits": SPLITS, "most": MOST, "locked": locked}
@@ -166,11 +186,17 @@ def _exported(tokenizer):
         "fixed": _never_masked(tokenizer),
     }
     inside = json.loads(tokenizer.backend_tokenizer.to_str())
-    kinds = [(inside[part] or {}).get("type") for part in ("model", "normalizer", "pre_tokenizer")]
+    kinds = [
+        (inside[part] or {}).get("type")
+        for part in ("model", "normalizer", "pre_tokenizer")
+    ]
     if kinds == ["WordPiece", "BertNormalizer", "BertPreTokenizer"] and _usual(
         **inside["normalizer"]
     ):
-        made |= {"lowercase": inside["normalizer"]["lowercase"], "unknown": tokenizer.unk_token}
+        made |= {
+            "lowercase": inside["normalizer"]["lowercase"],
+            "unknown": tokenizer.unk_token,
+        }
         made |= {"first": tokenizer.cls_token, "last": tokenizer.sep_token}
     return made
 

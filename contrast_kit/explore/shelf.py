@@ -118,11 +118,15 @@ class Shelf(Panel):
 
         scene = self.scene()
         encoder = self.objective.encoder
-        ids = torch.tensor([encoder.tokenizer(self.question.value)["input_ids"]])  # [1, T]
+        ids = torch.tensor(
+            [encoder.tokenizer(self.question.value)["input_ids"]]
+        )  # [1, T]
         if not 2 < ids.shape[1] <= encoder.max_length:
             raise ValueError(f"Type a question of up to {encoder.max_length - 2} tokens.")
         places = [self.sorts[_sort(toy)][:2] for toy in scene.toys]
-        regions = torch.stack([self.pictures.regions[place] for place in places])[None]  # [1, R, F]
+        regions = torch.stack([self.pictures.regions[place] for place in places])[
+            None
+        ]  # [1, R, F]
         batch = {
             "input_ids": ids,
             "attention_mask": torch.ones_like(ids),
@@ -158,12 +162,16 @@ class Shelf(Panel):
         """Where [CLS], which answers, and the words of the question look in the last layer, averaged over its heads."""
         batch = self.batch()
         with torch.no_grad(), evaluating(self.objective):
-            weights = self.objective.encoder.attention(batch)[0, -1].mean(0).cpu()  # [T, R]
+            weights = (
+                self.objective.encoder.attention(batch)[0, -1].mean(0).cpu()
+            )  # [T, R]
         looks = torch.stack([weights[0], weights[1:-1].mean(0)])  # [2, R]
         picture = ck.data.scenes.picture(self.scene(), train=False)
         names = ["[CLS], which answers", "the words, in the mean"]
         title = f"{self.question.value} – {next(iter(self.scores()))}"
-        return ck.plots.attention(picture, batch["boxes"][0], looks, names, columns=2, title=title)
+        return ck.plots.attention(
+            picture, batch["boxes"][0], looks, names, columns=2, title=title
+        )
 
 
 def _sort(toy):

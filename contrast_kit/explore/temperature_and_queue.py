@@ -72,7 +72,9 @@ class TemperatureAndQueue(Panel):
             drawn = x[:, 0]  # with a fixed anchor, the first axis: [N, D] -> [N]
         else:
             known = torch.from_numpy(cosines(negatives, "negatives").flatten()).float()
-            drawn = known[torch.randint(len(known), (MOST,), generator=generator)]  # [MOST]
+            drawn = known[
+                torch.randint(len(known), (MOST,), generator=generator)
+            ]  # [MOST]
         self.negatives = drawn.clamp(-1, 1)
         self.view = view_of(self.script, seen=[])
         controls = {
@@ -121,7 +123,9 @@ class TemperatureAndQueue(Panel):
     def _curve(self):
         """The number of candidates, and the loss when only these are there."""
         exponents = (self.negatives.double() - self.positive.value) / self.tau.value
-        running = torch.cat([exponents.new_zeros(1), exponents]).logcumsumexp(dim=0)  # [1 + Q]
+        running = torch.cat([exponents.new_zeros(1), exponents]).logcumsumexp(
+            dim=0
+        )  # [1 + Q]
         last = len(running)
         places = [2]
         while places[-1] < last:
@@ -150,7 +154,9 @@ class TemperatureAndQueue(Panel):
         """`plots.negative_weights` at the current state."""
         mine = self._active_negatives()
         rest = self.negatives[len(mine) :]
-        return ck.plots.negative_weights(mine, self.tau.value, self.positive.value, more=rest)
+        return ck.plots.negative_weights(
+            mine, self.tau.value, self.positive.value, more=rest
+        )
 
 
 temperature_and_queue = TemperatureAndQueue

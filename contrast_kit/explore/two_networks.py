@@ -66,7 +66,9 @@ class Worked(NamedTuple):
         list[tuple[str, float]]
     ]  # the small network's most probable words where it drew one, else none
     read: list[list[tuple[str, float]]]  # the large network's
-    here: list[float]  # the large network's probability of the word in the corrupted sentence
+    here: list[
+        float
+    ]  # the large network's probability of the word in the corrupted sentence
     crop: list[str]
     vectors: Tensor  # [3, D], of length 1: the sentence, X^MLM, X^crop
 
@@ -92,7 +94,9 @@ class Networks:
         Raises a ValueError for a sentence without a word, or of more than `MOST` tokens.
         """
         encoder, tokenizer = self.encoder, self.encoder.tokenizer
-        ids, words = maskable_in(tokenizer, sentence, min(MOST, encoder.max_length))  # [1, T] each
+        ids, words = maskable_in(
+            tokenizer, sentence, min(MOST, encoder.max_length)
+        )  # [1, T] each
         ids, words = ids.to(encoder.device), words.to(encoder.device)
         draw = torch.Generator(encoder.device).manual_seed(seed)
         with evaluating(encoder), evaluating(self.small):
@@ -104,14 +108,18 @@ class Networks:
             corrupted = self.small.sample(masked, draw)  # [1, T]
             read, corrected = self._read(corrupted[0], words[0])  # [T, V], [T]
             before, after = frame_of(tokenizer)
-            options = dict(pad_id=tokenizer.pad_token_id, specials=(before, after), generator=draw)
+            options = dict(
+                pad_id=tokenizer.pad_token_id, specials=(before, after), generator=draw
+            )
             crop = ck.masking.crop(ids, batch["attention_mask"], keep, **options)
             views = [
                 batch,
                 batch | {"input_ids": corrupted},
                 _view(crop.input_ids, crop.attention_mask),
             ]
-            vectors = torch.cat([encoder.pool(encoder(view), view) for view in views])  # [3, D]
+            vectors = torch.cat(
+                [encoder.pool(encoder(view), view) for view in views]
+            )  # [3, D]
             drawn = self._drawn(masked, hidden)
         kept = crop.input_ids[0][crop.attention_mask[0].bool()]
         rows = (ids[0], masked["input_ids"][0], corrupted[0], corrected)
@@ -120,7 +128,10 @@ class Networks:
             hidden=hidden.tolist(),
             kinds=_kinds(ids[0], corrupted[0], corrected, hidden, words[0]),
             drawn=drawn,
-            read=[self._best(p) if word else [] for p, word in zip(read, words[0], strict=True)],
+            read=[
+                self._best(p) if word else []
+                for p, word in zip(read, words[0], strict=True)
+            ],
             here=read.gather(1, corrupted[0][:, None]).squeeze(1).tolist(),
             crop=self._tokens(kept[before : len(kept) - after]),
             vectors=torch.nn.functional.normalize(vectors.float(), dim=1),
@@ -131,8 +142,12 @@ class Networks:
         drawn = [[] for _ in hidden]
         small = getattr(self.small, "encoder", None)  # uniform draws use no network
         if small is not None:
-            probabilities = small.mlm_logits(small(masked)[0][hidden]).softmax(-1)  # [M, V]
-            for place, p in zip(hidden.nonzero().flatten().tolist(), probabilities, strict=True):
+            probabilities = small.mlm_logits(small(masked)[0][hidden]).softmax(
+                -1
+            )  # [M, V]
+            for place, p in zip(
+                hidden.nonzero().flatten().tolist(), probabilities, strict=True
+            ):
                 drawn[place] = self._best(p)
         return drawn
 
@@ -241,7 +256,9 @@ class TwoNetworks(Panel):
         seed: int = 0,
     ):
         self.networks, self.others = Networks(model), list(others)
-        self._vectors = self.networks.encoder.encode(self.others, normalize=True)  # [N, D]
+        self._vectors = self.networks.encoder.encode(
+            self.others, normalize=True
+        )  # [N, D]
         self._asked, self._worked = None, None
         self.view = view_of(self.script, rows=list(ROWS), kinds=KINDS, seen={})
         again = button("draw again", self.again, "other words hidden, other words drawn")
@@ -292,8 +309,13 @@ class TwoNetworks(Panel):
         seen, candidates = self.worked(), self.candidates()
         stacks = []
         for i, kind in enumerate(seen.kinds):
-            stack = {name: getattr(seen, name)[i] for name in ("hidden", "drawn", "read", "here")}
-            stacks.append({"words": [tokens[i] for tokens in seen.rows], "kind": kind, **stack})
+            stack = {
+                name: getattr(seen, name)[i]
+                for name in ("hidden", "drawn", "read", "here")
+            }
+            stacks.append(
+                {"words": [tokens[i] for tokens in seen.rows], "kind": kind, **stack}
+            )
         bars, more = candidates[: 1 + SHOWN], len(candidates) - 1 - SHOWN
         self.view.seen = {"stacks": stacks, "bars": bars, "more": more}
 
@@ -303,7 +325,9 @@ class TwoNetworks(Panel):
         replaced = count["restored"] + count["missed"] + count["wrong"]
         spoiled = ""
         if count["spoiled"]:
-            spoiled = f"; {count['spoiled']} of the sentence's own words changed without need"
+            spoiled = (
+                f"; {count['spoiled']} of the sentence's own words changed without need"
+            )
         return (
             f"Of {sum(seen.hidden)} hidden words, {count['same']} were drawn as they had been and {replaced} replaced: "
             f"<b>{count['restored']} restored, {count['wrong']} turned into yet another word, {count['missed']} missed"
@@ -327,9 +351,13 @@ class TwoNetworks(Panel):
             "random": "another word",
             "special": "special",
         }
-        board = ck.plots.mask_heatmap(dict(zip(ROWS, seen.rows, strict=True)), kinds, legend=legend)
+        board = ck.plots.mask_heatmap(
+            dict(zip(ROWS, seen.rows, strict=True)), kinds, legend=legend
+        )
         positive, *negatives = [each["cosine"] for each in self.candidates()]
-        return joined(board, ck.plots.negative_weights(negatives, self.tau.value, positive))
+        return joined(
+            board, ck.plots.negative_weights(negatives, self.tau.value, positive)
+        )
 
 
 two_networks = TwoNetworks

@@ -36,7 +36,9 @@ def info_nce(
     return rows_log_sum_exp(x, y, tau, groups=ids[: len(x)], others=ids, partner=True)
 
 
-def nt_xent(a: Tensor, b: Tensor, queue: Tensor, tau: float | Tensor, ids: Tensor | None) -> Tensor:
+def nt_xent(
+    a: Tensor, b: Tensor, queue: Tensor, tau: float | Tensor, ids: Tensor | None
+) -> Tensor:
     """[2B] for vectors a, b [B, D] and unit rows of a queue [Q, D]; `ids` are those of all candidates, [2B + Q]."""
     a, b = unit_rows(a, "a"), unit_rows(b, "b")
     x = torch.cat([a, b])  # [2B, D]
@@ -60,7 +62,9 @@ def sup_con(x: Tensor, labels: Tensor, tau: float | Tensor) -> tuple[Tensor, Ten
     means, positives = mean_of_positives(x, labels)  # [N], [N]
     loss = self_log_sum_exp(x, tau) - means / tau
     least = positives.clamp(min=1).to(x.dtype).log()  # [N]
-    loss = loss + (least - loss).clamp(min=0).detach()  # else rounding goes below, in tight classes
+    loss = (
+        loss + (least - loss).clamp(min=0).detach()
+    )  # else rounding goes below, in tight classes
     return torch.where(positives > 0, loss, 0.0), positives > 0
 
 
@@ -97,7 +101,9 @@ class _Means(Function):
         ctx.classes = classes
         means = torch.empty_like(weight)
         for rows in pieces(x):
-            means[rows] = ((sums[label[rows]] - x[rows]) * x[rows]).sum(dim=1)  # [R, D] -> [R]
+            means[rows] = ((sums[label[rows]] - x[rows]) * x[rows]).sum(
+                dim=1
+            )  # [R, D] -> [R]
         return means * weight
 
     @staticmethod
@@ -110,7 +116,9 @@ class _Means(Function):
                 sums.index_add_(0, label[rows], x[rows])
                 pulls.index_add_(0, label[rows], weight[rows] * x[rows])
             gradient = torch.empty_like(x)
-            for rows in pieces(x):  # as the anchor, to its positives; as a positive, to its anchors
+            for rows in pieces(
+                x
+            ):  # as the anchor, to its positives; as a positive, to its anchors
                 own = weight[rows] * (sums[label[rows]] - 2 * x[rows])
                 gradient[rows] = own.add_(pulls[label[rows]])
         return first_derivative_only(gradient, x), None, None, None
@@ -135,7 +143,9 @@ class _Unit(Function):
     @staticmethod
     def forward(ctx, x, name):
         u = normalise(x, name)
-        ctx.save_for_backward(u, torch.linalg.vector_norm(x, dim=1, keepdim=True, dtype=u.dtype))
+        ctx.save_for_backward(
+            u, torch.linalg.vector_norm(x, dim=1, keepdim=True, dtype=u.dtype)
+        )
         ctx.dtype = x.dtype
         return u
 
@@ -146,9 +156,9 @@ class _Unit(Function):
             gradient = torch.empty_like(u)
             for rows in pieces(u):
                 along = (upstream[rows] * u[rows]).sum(dim=1, keepdim=True)  # [R, 1]
-                torch.addcmul(upstream[rows], u[rows], along, value=-1, out=gradient[rows]).div_(
-                    norm[rows]
-                )
+                torch.addcmul(
+                    upstream[rows], u[rows], along, value=-1, out=gradient[rows]
+                ).div_(norm[rows])
             gradient = gradient.to(ctx.dtype)
         return first_derivative_only(gradient, u), None
 

@@ -55,7 +55,9 @@ class FixedCapacity:
         """The positions at which `where` [B, T] is True; `share` of them instead of the strategy's own."""
         expected = where.numel() * (share or self.share)
         deviations = 8 * math.sqrt(expected)  # more than that: never in a lifetime
-        return FixedPositions(where, min(where.numel(), math.ceil(expected + deviations) + 8))
+        return FixedPositions(
+            where, min(where.numel(), math.ceil(expected + deviations) + 8)
+        )
 
 
 def quick_mask(model: nn.Module, inputs: dict[str, Tensor]) -> Tensor:
@@ -64,7 +66,11 @@ def quick_mask(model: nn.Module, inputs: dict[str, Tensor]) -> Tensor:
     If transformers made it, the program would wait for the device to learn whether there is any padding.
     """
     mask, config = inputs["attention_mask"], model.config
-    quick = mask.device.type != "cpu" and config.model_type in ("roberta", "bert", "electra")
+    quick = mask.device.type != "cpu" and config.model_type in (
+        "roberta",
+        "bert",
+        "electra",
+    )
     if quick and config._attn_implementation != "eager":
         return mask[:, None, None, :].bool()  # [B, 1, 1, T]
     return mask

@@ -59,7 +59,9 @@ def probe() -> Probe:
     errors = []
     for precision in ("none", "bf16"):
         with _set_to(precision):
-            errors.append((torch.linalg.norm(x @ y - exact) / torch.linalg.norm(exact)).item())
+            errors.append(
+                (torch.linalg.norm(x @ y - exact) / torch.linalg.norm(exact)).item()
+            )
     return Probe(*errors)
 
 
@@ -72,7 +74,9 @@ def bfloat16_speed() -> float:
         True
     """
     generator = torch.Generator().manual_seed(0)
-    x, y = torch.randn(2, 256, 256, generator=generator)  # [256, 256] each: it may be very slow
+    x, y = torch.randn(
+        2, 256, 256, generator=generator
+    )  # [256, 256] each: it may be very slow
     with _set_to("none"):
         return _seconds(x, y) / _seconds(x.bfloat16(), y.bfloat16())
 

@@ -66,7 +66,9 @@ class Packed:
         layout = Layout.of(mask, fill_up=compiled_by_shape(mask))
         texts = {key: value for key, value in inputs.items() if key != "attention_mask"}
         states = layout.pack(base.embeddings(**texts))  # [B, T, D] → [1, R, D]
-        if hasattr(base, "embeddings_project"):  # ELECTRA's, where embeddings have another width
+        if hasattr(
+            base, "embeddings_project"
+        ):  # ELECTRA's, where embeddings have another width
             states = base.embeddings_project(states)
         return layout.unpack(
             base.encoder(states, layout=layout, return_dict=True).last_hidden_state
@@ -202,7 +204,9 @@ def attend(
     for group, each in zip(layout.groups, rows, strict=True):
         own = group.attend(*map(group.spread, each), dropout, scale, bias)
         mixed.append(group.collect(own))  # [n, H, d]
-    return torch.cat([*mixed, v.new_zeros(len(v) - layout.size, *v.shape[1:])])  # [R, H, d]
+    return torch.cat(
+        [*mixed, v.new_zeros(len(v) - layout.size, *v.shape[1:])]
+    )  # [R, H, d]
 
 
 def _attend_at_once(q, k, v, layout, scale):
@@ -228,7 +232,9 @@ def attention(
     if layout is None:
         more |= dict(dropout=dropout, scaling=scaling)
         return sdpa_attention_forward(module, query, key, value, attention_mask, **more)
-    q, k, v = (x[0].transpose(0, 1) for x in (query, key, value))  # [1, H, N, d] → [N, H, d]
+    q, k, v = (
+        x[0].transpose(0, 1) for x in (query, key, value)
+    )  # [1, H, N, d] → [N, H, d]
     return attend(q, k, v, layout, dropout, scaling).unsqueeze(0), None  # [1, N, H, d]
 
 

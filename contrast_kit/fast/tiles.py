@@ -204,7 +204,9 @@ class Tiles:
                 for k in self.apart:
                     scores.diagonal(rows.start - columns.start + k).fill_(-torch.inf)
                 if groups is not None:
-                    scores.masked_fill_(groups[rows, None] == others[None, columns], -torch.inf)
+                    scores.masked_fill_(
+                        groups[rows, None] == others[None, columns], -torch.inf
+                    )
                 yield rows, columns, scores
 
     def room(self, z: Tensor, c: Tensor) -> Tensor:
@@ -240,7 +242,9 @@ class _SelfSum(Function):
                 total[rows] += terms.sum(1)
                 others, mirrored = above(rows, columns, terms)
                 total[others] += mirrored.sum(0)
-        kept = terms if len(z) <= tiles.sides[0] else None  # a single tile need not be made again
+        kept = (
+            terms if len(z) <= tiles.sides[0] else None
+        )  # a single tile need not be made again
         ctx.save_for_backward(z, groups, total, kept)
         ctx.tiles = tiles
         return total.log()
@@ -257,7 +261,9 @@ class _SelfSum(Function):
             for rows, columns, terms in _terms(tiles, z, groups, kept):
                 # What row i pulls on j and what row j pulls on i, in one tile: [R, C]
                 pulls = shaped(room, *terms.shape)
-                torch.add(weights[rows, None], weights[None, columns], out=pulls).mul_(terms)
+                torch.add(weights[rows, None], weights[None, columns], out=pulls).mul_(
+                    terms
+                )
                 tiles.add_product(gradient[rows], pulls, z[columns])
                 others, mirrored = above(rows, columns, pulls)
                 tiles.add_product(gradient[others], mirrored.T, z[rows])
@@ -339,7 +345,9 @@ def _pulls(z, c, groups, others, panels, partner, value):
     """For each panel its rows and what they pull on each candidate, [R, M]; their `value` is filled in."""
     for rows, _, scores in panels.all(z, c, groups, others):
         lowest = torch.finfo(scores.dtype).min
-        top = scores.amax(dim=1).clamp(min=lowest)  # [R]; a row that meets nobody has none
+        top = scores.amax(dim=1).clamp(
+            min=lowest
+        )  # [R]; a row that meets nobody has none
         terms = scores.sub_(top[:, None]).exp2_()  # [R, M]
         mass = terms.sum(dim=1)  # the largest term is 1, unless there is none
         rest = top * LOG_2 + mass.log()

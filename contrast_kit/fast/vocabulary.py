@@ -173,8 +173,13 @@ class _Blocks(Function):
                 h = states[block].to(product)  # [R, D]
                 scores = _scores(h, table, bias, room)  # [R, V]
                 label, other = (ids[block].unsqueeze(1) for ids in words)  # [R, 1] each
-                mass = _softmax(scores, label, other, [kept[block] for kept in guesses])  # [R]
-                leaves = [guesses.log_q[block].clone(), *(row[block].detach() for row in rows)]
+                mass = _softmax(
+                    scores, label, other, [kept[block] for kept in guesses]
+                )  # [R]
+                leaves = [
+                    guesses.log_q[block].clone(),
+                    *(row[block].detach() for row in rows),
+                ]
                 if not any(g is not None for g in gradients):
                     total += terms(*leaves).sum()
                     continue
@@ -191,7 +196,8 @@ class _Blocks(Function):
                 scores.mul_(-slope / mass.unsqueeze(1)).scatter_add_(1, label, slope)
                 _add_products(scores, h, table, gradients, block)
         ctx.gradients = [
-            g if g is None else g.to(x.dtype) for g, x in zip(gradients, inputs, strict=True)
+            g if g is None else g.to(x.dtype)
+            for g, x in zip(gradients, inputs, strict=True)
         ]
         return total
 
@@ -208,7 +214,9 @@ class _Blocks(Function):
             for gradient in gradients:
                 if gradient is not None:
                     gradient.mul_(scale.to(gradient.dtype))
-        return *[None] * 5, *(first_derivative_only(gradient, derived) for gradient in gradients)
+        return *[None] * 5, *(
+            first_derivative_only(gradient, derived) for gradient in gradients
+        )
 
 
 def _scores(states, weight, bias, room):
@@ -227,7 +235,9 @@ def _softmax(scores, label, other, guesses):
     """Fill the guesses; the scores become e^(score - the largest), whose sums [R] are returned."""
     log_q, best, log_best, log_other = guesses
     top, best[:] = scores.max(1)  # [R] each
-    of_label, of_other = (scores.gather(1, word).squeeze(1) for word in (label, other))  # [R] each
+    of_label, of_other = (
+        scores.gather(1, word).squeeze(1) for word in (label, other)
+    )  # [R] each
     # [R, V] → [R]: the denominator, times exp(-top)
     mass = scores.sub_(top.unsqueeze(1)).exp_().sum(1)
     torch.neg(mass.log(), out=log_best)

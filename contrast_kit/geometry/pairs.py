@@ -40,7 +40,10 @@ def triplet_accuracy(anchor: Tensor, positive: Tensor, negative: Tensor) -> Tens
     >>> geometry.triplet_accuracy(a, positive=torch.tensor([[1.0, 0.1], [1.0, 0.5]]), negative=torch.ones(2, 2))
     tensor(0.5000)
     """
-    near, far = pair_cosines(anchor, positive), pair_cosines(anchor, negative)  # [N, D] -> [N]
+    near, far = (
+        pair_cosines(anchor, positive),
+        pair_cosines(anchor, negative),
+    )  # [N, D] -> [N]
     return ((near > far).float() + (near == far).float() / 2).mean()
 
 
@@ -109,8 +112,12 @@ def separation(similar: Tensor, random: Tensor) -> Tensor:
     similar, random = checks.floats(similar, "similar"), checks.floats(random, "random")
     checks.finite(similar.sum() + random.sum(), "The sum of cosines")
     ordered = random.sort().values
-    below = torch.searchsorted(ordered, similar, right=False)  # [P] random pairs strictly below
-    not_above = torch.searchsorted(ordered, similar, right=True)  # [P] random pairs below or equal
+    below = torch.searchsorted(
+        ordered, similar, right=False
+    )  # [P] random pairs strictly below
+    not_above = torch.searchsorted(
+        ordered, similar, right=True
+    )  # [P] random pairs below or equal
     return ((below + not_above).double().mean() / (2 * len(ordered))).to(similar.dtype)
 
 
@@ -122,7 +129,9 @@ def unit(x: Tensor, name: str) -> Tensor:
     return checks.normalise(x / largest.masked_fill(largest == 0, 1.0), name)
 
 
-def unit_pairs(a: Tensor, b: Tensor, a_name: str = "a", b_name: str = "b") -> tuple[Tensor, Tensor]:
+def unit_pairs(
+    a: Tensor, b: Tensor, a_name: str = "a", b_name: str = "b"
+) -> tuple[Tensor, Tensor]:
     """The rows of `a` and `b`, [N, D] each, on the unit sphere and in one dtype; an error calls them by these names."""
     checks.pair(a, b, a_name, b_name)
     dtype = torch.promote_types(a.dtype, b.dtype)
@@ -131,7 +140,9 @@ def unit_pairs(a: Tensor, b: Tensor, a_name: str = "a", b_name: str = "b") -> tu
 
 def cosine_block(x: Tensor, i: int, block: int) -> tuple[Tensor, Tensor]:
     """Cosines [R, C] of rows i … i+block with all rows from i on, and a mask of those where first < second."""
-    cosines = dot_products(x[i : i + block], x[i:]).clamp(-1, 1)  # [R, D], [C, D] -> [R, C]
+    cosines = dot_products(x[i : i + block], x[i:]).clamp(
+        -1, 1
+    )  # [R, D], [C, D] -> [R, C]
     distinct = torch.ones_like(cosines, dtype=torch.bool).triu(diagonal=1)
     return cosines, distinct
 
@@ -169,5 +180,7 @@ def _draw_by_rejecting(n, groups, generator):
         fine = groups[i] != groups[j]
         low, high = torch.minimum(i, j)[fine], torch.maximum(i, j)[fine]
         codes = torch.cat([codes, low * size + high]).unique()
-    codes = codes[torch.randperm(len(codes), generator=generator)[:n]]  # unique() sorted them
+    codes = codes[
+        torch.randperm(len(codes), generator=generator)[:n]
+    ]  # unique() sorted them
     return torch.stack([codes // size, codes % size])

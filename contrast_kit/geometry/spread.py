@@ -86,7 +86,9 @@ def anisotropy(x: Tensor) -> Tensor:
     x = unit(x, "x")
     n = len(x)
     # The squared lengths are summed as they came out: N itself would leave their rounding in the result.
-    return (x.sum(dim=0).square().sum() - x.square().sum()) / (n * (n - 1))  # [N, D] -> [D] -> []
+    return (x.sum(dim=0).square().sum() - x.square().sum()) / (
+        n * (n - 1)
+    )  # [N, D] -> [D] -> []
 
 
 def effective_rank(x: Tensor) -> Tensor:
@@ -133,10 +135,14 @@ def noise_sensitivity(clean: Tensor, noisy: Tensor) -> Tensor:
     tensor(1.)
     """
     checks.pair(clean, noisy, "clean", "noisy")
-    dtype = torch.promote_types(torch.promote_types(clean.dtype, noisy.dtype), torch.float32)
+    dtype = torch.promote_types(
+        torch.promote_types(clean.dtype, noisy.dtype), torch.float32
+    )
     between = distance_between(clean)
     # Half the squared distance is 1 − cosine, but keeps its digits where the two are close.
-    distances = (exact_unit(clean) - exact_unit(noisy)).square().sum(dim=1)  # [N, D] -> [N]
+    distances = (
+        (exact_unit(clean) - exact_unit(noisy)).square().sum(dim=1)
+    )  # [N, D] -> [N]
     return (distances.mean() / 2 / between).to(dtype)
 
 
@@ -169,7 +175,9 @@ def class_cosines(x: Tensor, labels: Tensor) -> ClassCosines:
     labels = checks.classes(labels, len(u), u.device, "labels")
     label = labels.unique(return_inverse=True)[1]  # [N], in 0 … C−1
     counts = torch.bincount(label)  # [C]
-    sums = u.new_zeros(len(counts), u.shape[1]).index_add_(0, label, u)  # [N, D] -> [C, D]
+    sums = u.new_zeros(len(counts), u.shape[1]).index_add_(
+        0, label, u
+    )  # [N, D] -> [C, D]
     own = u.square().sum()  # the pairs (i, i), as they came out: N up to rounding
     inside = (counts * (counts - 1)).sum()
     outside = len(u) * (len(u) - 1) - inside

@@ -170,7 +170,9 @@ def nt_xent(
     x = torch.cat([normalise(a, "a"), normalise(b, "b")])  # [2B, D]
     similarity = dot_products(x, torch.cat([x, queue.to(x)])) / tau  # [2B, 2B + Q]
     itself = torch.eye(n, n + len(queue), dtype=torch.bool, device=x.device)
-    positive = itself.roll(n // 2, dims=0)  # row i: True at its partner, B rows further on
+    positive = itself.roll(
+        n // 2, dims=0
+    )  # row i: True at its partner, B rows further on
     excluded = itself | (same_text(positive, ids) & ~positive)
     return reduce(pick_positives(similarity, positive, excluded), reduction)
 
@@ -283,7 +285,9 @@ def simsiam(
     towards_b = (normalise(z_a, "z_a") * normalise(h_b, "h_b")).sum(
         dim=1
     )  # D(z^a, h^b), [B, D] -> [B]
-    towards_a = (normalise(z_b, "z_b") * normalise(h_a, "h_a")).sum(dim=1)  # D(z^b, h^a), [B]
+    towards_a = (normalise(z_b, "z_b") * normalise(h_a, "h_a")).sum(
+        dim=1
+    )  # D(z^b, h^a), [B]
     return reduce(torch.exp(-0.5 * (towards_b + towards_a)), reduction)
 
 
@@ -346,7 +350,9 @@ def nt_xent_anchor_gradient(
     temperature(tau)
     pair(a, b, "a", "b")
     a, b = normalise(a.detach(), "a"), normalise(b.detach(), "b")
-    candidates = torch.cat([b, a, unit_rows(queue, a, "queue").detach().to(a)])  # [2B + Q, D]
+    candidates = torch.cat(
+        [b, a, unit_rows(queue, a, "queue").detach().to(a)]
+    )  # [2B + Q, D]
     n = len(a)
     itself = torch.eye(n, len(candidates), dtype=torch.bool, device=a.device).roll(
         n, dims=1

@@ -67,7 +67,9 @@ def mlm(
         >>> mlm(logits, torch.tensor([1, 1, 3]), rows=torch.tensor([0, 0, 1]), reduction="mean_per_seq")
         tensor(1.4327)
     """
-    labels = integers(labels, None, logits.device, "labels").long()  # in 8 bits, -100 would be 156
+    labels = integers(
+        labels, None, logits.device, "labels"
+    ).long()  # in 8 bits, -100 would be 156
     if rows is None and labels.dim() == 2:
         rows = torch.arange(len(labels), device=labels.device)[:, None].expand_as(labels)
     if labels.dim() > 1:
@@ -164,7 +166,9 @@ def copy(
         >>> copy(logits, corrupted, original, torch.ones(1, 3, dtype=torch.bool))
         tensor(0.0181)
     """
-    return replaced_token_detection(logits, corrupted == original, valid, reduction=reduction)
+    return replaced_token_detection(
+        logits, corrupted == original, valid, reduction=reduction
+    )
 
 
 def corrective_lm(
@@ -290,7 +294,9 @@ def all_token_lm(
 
 
 @torch.no_grad()
-def guesses(logits: Tensor, labels: Tensor, others: Tensor | None = None) -> "fast.Guesses":
+def guesses(
+    logits: Tensor, labels: Tensor, others: Tensor | None = None
+) -> "fast.Guesses":
     """What the softmax over the vocabulary says at M positions, without gradient: for the accuracies beside a loss.
 
     Args:
@@ -345,5 +351,7 @@ def share_of_text(counted: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor]
             'The "per_seq" reductions need rows [M], the text that each position belongs to.'
         )
     _, rows = rows.reshape(-1).unique(return_inverse=True)  # [M], from 0 on
-    sizes = torch.zeros_like(counted).index_add(0, rows, counted)  # [M], more than there are texts
+    sizes = torch.zeros_like(counted).index_add(
+        0, rows, counted
+    )  # [M], more than there are texts
     return counted / sizes[rows].clamp(min=1), (sizes > 0).sum()

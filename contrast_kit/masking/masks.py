@@ -136,7 +136,9 @@ def complementary_random_mask(
         True
     """
     check_flags(ids, maskable=maskable, selected=selected)
-    options = dict(mask_id=mask_id, vocab_size=vocab_size, split=split, generator=generator)
+    options = dict(
+        mask_id=mask_id, vocab_size=vocab_size, split=split, generator=generator
+    )
     return dynamic_random_mask(ids, maskable & ~selected, p, **options)
 
 
@@ -222,7 +224,9 @@ def _draw_spans(maskable, p, span_p, max_span, generator):
         free = maskable & ~selected
         scores = torch.rand(free.shape, **draw).masked_fill(~free, -1.0)  # [B, T]
         start = scores.argmax(dim=1, keepdim=True)  # [B, 1]
-        size = torch.multinomial(weights, rows, replacement=True, generator=generator) + 1  # [B]
+        size = (
+            torch.multinomial(weights, rows, replacement=True, generator=generator) + 1
+        )  # [B]
         ahead = where >= start  # [B, T]
         # It ends at a special token, or at another span: that blocks all behind it.
         blocked = (ahead & ~free).cumsum(dim=1) > 0
@@ -278,8 +282,12 @@ def replace(
     if not len(logits):
         return ids.clone()
     probability = logits.detach().float().softmax(dim=-1)  # [M, V]
-    sampled = torch.multinomial(probability, 1, generator=generator).squeeze(1)  # [M, V] -> [M]
-    return ids.masked_scatter(selected, sampled.to(ids.dtype))  # in order of the positions
+    sampled = torch.multinomial(probability, 1, generator=generator).squeeze(
+        1
+    )  # [M, V] -> [M]
+    return ids.masked_scatter(
+        selected, sampled.to(ids.dtype)
+    )  # in order of the positions
 
 
 def allowed(batch: Mapping[str, Tensor]) -> Tensor:
@@ -359,7 +367,11 @@ def check_split(split: tuple[float, float, float]) -> None:
 
     >>> check_split((0.8, 0.1, 0.1))
     """
-    if len(split) != 3 or not all(0 <= share <= 1 for share in split) or abs(sum(split) - 1) > 1e-6:
+    if (
+        len(split) != 3
+        or not all(0 <= share <= 1 for share in split)
+        or abs(sum(split) - 1) > 1e-6
+    ):
         raise ValueError(
             "split holds the shares of selected tokens that become ([MASK], a random token, itself): "
             f"three numbers between 0 and 1 that sum to 1, got {split}."

@@ -54,7 +54,9 @@ class TextNoise(Settings):
     def __call__(
         self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary
     ) -> dict[str, Tensor]:
-        raise NotImplementedError(f"{type(self).__name__} must say how it changes a batch.")
+        raise NotImplementedError(
+            f"{type(self).__name__} must say how it changes a batch."
+        )
 
     def __add__(self, other: "TextNoise") -> "Both":
         return Both(self, other)
@@ -85,7 +87,9 @@ class Mask(TextNoise):
 
     def __call__(self, batch, generator, vocabulary):
         ids, options = batch["input_ids"], dict(generator=generator, **vocabulary)
-        masked = dynamic_random_mask(ids, allowed(batch), self.p, split=self.split, **options)
+        masked = dynamic_random_mask(
+            ids, allowed(batch), self.p, split=self.split, **options
+        )
         return masked_view(batch, masked)
 
 
@@ -117,7 +121,10 @@ class MaskSpans(TextNoise):
         check_split(self.split)
 
     def __call__(self, batch, generator, vocabulary):
-        ids, options = batch["input_ids"], asdict(self) | dict(generator=generator, **vocabulary)
+        ids, options = (
+            batch["input_ids"],
+            asdict(self) | dict(generator=generator, **vocabulary),
+        )
         return masked_view(batch, span_mask(ids, allowed(batch), **options))
 
 
@@ -166,7 +173,9 @@ class Shuffle(TextNoise):
     """k: no token moves further than this."""
 
     def __call__(self, batch, generator, vocabulary=None):
-        moved = shuffle(batch["input_ids"], allowed(batch), self.window, generator=generator)
+        moved = shuffle(
+            batch["input_ids"], allowed(batch), self.window, generator=generator
+        )
         return masked_view(batch, Masked(moved, selected=moved != batch["input_ids"]))
 
 

@@ -79,11 +79,15 @@ class Auxiliary(nn.Module):
     def _draw(self, view: View, generator: torch.Generator | None) -> Tensor:
         selected = view["selected"]  # [B, T]
         hidden = self.encoder(view)[selected]  # [B, T, D] → [M, D]
-        words = len(self.encoder.tokenizer)  # a model may embed more, which no text can hold
+        words = len(
+            self.encoder.tokenizer
+        )  # a model may embed more, which no text can hold
         logits = self.encoder.mlm_logits(hidden)[:, :words]  # [M, D] → [M, V]
         return masking.replace(view["targets"], selected, logits, generator=generator)
 
-    def sums(self, hidden: Tensor, view: View, diagnostics: bool = True) -> dict[str, Tensor]:
+    def sums(
+        self, hidden: Tensor, view: View, diagnostics: bool = True
+    ) -> dict[str, Tensor]:
         """From its states [B, T, D]: the masked-LM loss, summed over the selected positions; how many were right."""
         scores, positions = words_at(self.encoder, hidden, view["selected"])
         labels = positions.labels(view["targets"])  # [M]
@@ -106,7 +110,8 @@ class RandomWords(nn.Module):
         """X with uniformly drawn words where it was selected, [B, T]."""
         ids = view["targets"]
         draw = dict(generator=generator, device=ids.device)
-        return torch.where(view["selected"], torch.randint(self.vocab_size, ids.shape, **draw), ids)
+        words = torch.randint(self.vocab_size, ids.shape, **draw)
+        return torch.where(view["selected"], words, ids)
 
 
 def make_auxiliary(
@@ -128,7 +133,11 @@ def make_auxiliary(
                 "The given auxiliary model must have been trained with the main model's tokenizer."
             )
         return Auxiliary(copy.deepcopy(given), frozen=True)
-    model = narrow(main) if config.auxiliary == "narrow" else shallow(main, config.auxiliary_layers)
+    model = (
+        narrow(main)
+        if config.auxiliary == "narrow"
+        else shallow(main, config.auxiliary_layers)
+    )
     if config.share_words:
         words = main.model.get_input_embeddings()
         model.set_input_embeddings(words)

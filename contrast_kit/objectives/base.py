@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import losses, papers
+from contrast_kit import losses
 from contrast_kit.checks import known_fields
+from contrast_kit.data import papers
 from contrast_kit.encoder.encoder import Encoder, View
 
 Vectors = dict[str, dict[str, Tensor]]
@@ -85,11 +86,15 @@ class Objective(nn.Module):
     contrastive: bool = True
     """False: no contrast; the trainer then cuts a batch without encoding anything twice."""
 
-    def __init__(self, encoder: Encoder, config: Any = None, *, seed: int = 0, **changes: Any):
+    def __init__(
+        self, encoder: Encoder, config: Any = None, *, seed: int = 0, **changes: Any
+    ):
         super().__init__()
         known_fields(self.Config, changes, type(self).__name__)
         self.encoder = encoder
-        self.config = self.Config(**changes) if config is None else replace(config, **changes)
+        self.config = (
+            self.Config(**changes) if config is None else replace(config, **changes)
+        )
         with seeded(seed):
             self.build()
         for part in self.children():
@@ -115,7 +120,9 @@ class Objective(nn.Module):
     def check_data(self, labels: Tensor | None) -> None:
         """Raise for labels [N] that the method cannot train on: `fit` calls it once, before the first step."""
 
-    def views(self, batch: View, generator: torch.Generator | None = None) -> dict[str, View]:
+    def views(
+        self, batch: View, generator: torch.Generator | None = None
+    ) -> dict[str, View]:
         """Noisy copies of a batch, by name. No gradient. With several processes, each calls it for the whole batch."""
         raise NotImplementedError(
             f"{type(self).__name__} must say which views of a batch it takes."
@@ -168,7 +175,9 @@ class Objective(nn.Module):
     @property
     def weights(self) -> dict[str, float]:
         """The weight of each part in the loss. A part without a weight is a diagnostic: logged, not trained."""
-        raise NotImplementedError(f"{type(self).__name__} must define the weights of its parts.")
+        raise NotImplementedError(
+            f"{type(self).__name__} must define the weights of its parts."
+        )
 
     def set_progress(self, step: int, total: int) -> None:
         """Called before step 0, 1, … of `total` optimizer steps, for whatever changes along a run, such as CAPT's τ, or
@@ -178,7 +187,9 @@ class Objective(nn.Module):
         """Called after the optimizer's step, without gradient, for each batch of the step with its detached vectors
         (`gradient` returns them): for what remembers, as CAPT's queue. Your own loop must call these two itself."""
 
-    def forward(self, batch: View, generator: torch.Generator | None = None) -> dict[str, Tensor]:
+    def forward(
+        self, batch: View, generator: torch.Generator | None = None
+    ) -> dict[str, Tensor]:
         """The loss of one batch and its parts by name, whole and in one graph: the definition, to read and to test."""
         with torch.no_grad():
             views = draw_views(self, batch, generator)
@@ -198,7 +209,9 @@ class Objective(nn.Module):
     def total(self, parts: dict[str, Tensor]) -> Tensor:
         """The weighted sum of the parts; `gradient` calls it with some of them at a time, so do not override it."""
         return sum(
-            self.weights[name] * part for name, part in parts.items() if name in self.weights
+            self.weights[name] * part
+            for name, part in parts.items()
+            if name in self.weights
         )
 
 
@@ -253,7 +266,9 @@ def words_at(
     many to expect of all.
     """
     positions = encoder.strategy.positions(where, share)
-    return encoder.word_scores(positions.rows(hidden)), positions  # [B, T, D] → [M, D] → [M, V]
+    return encoder.word_scores(
+        positions.rows(hidden)
+    ), positions  # [B, T, D] → [M, D] → [M, V]
 
 
 def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") -> Tensor:
@@ -287,7 +302,9 @@ def duplicates(facts: ExampleInfo, ignored: bool) -> Tensor | None:
     return facts["text_id"] if ignored else None
 
 
-def others(facts: ExampleInfo, ignore_duplicates: bool = False, by: str = "text_id") -> float:
+def others(
+    facts: ExampleInfo, ignore_duplicates: bool = False, by: str = "text_id"
+) -> float:
     """How many other examples an example meets in a batch; with `ignore_duplicates` only those of another id.
 
     Example:

@@ -94,13 +94,17 @@ class CAPT(Objective):
         """The objective of the small or large model (3.1, Table 4), with the printed sum of eq. 4. It goes with
         `paper_training(setting)` and with `Encoder.small` or `Encoder.large`."""
         inner = choose({"small": 1024, "large": 4096}, setting, "setting of CAPT")
-        return CAPTConfig(noise="mask", tau="adaptive", queue=8192, reduction="sum", inner=inner)
+        return CAPTConfig(
+            noise="mask", tau="adaptive", queue=8192, reduction="sum", inner=inner
+        )
 
     def build(self):
         config, width = self.config, self.encoder.width
         self.noise = named(config.noise)
         inner = config.inner or self.encoder.model.config.intermediate_size
-        self.aggregate = Aggregation(width, inner) if config.aggregation == "mlp" else nn.Identity()
+        self.aggregate = (
+            Aggregation(width, inner) if config.aggregation == "mlp" else nn.Identity()
+        )
         self.queue = MemoryQueue(config.queue, width)
         self.set_progress(0, 1)
 
@@ -111,7 +115,9 @@ class CAPT(Objective):
         else:
             self.tau = float(self.config.tau)
         if step == 0:
-            self.queue.row_ids.fill_(UNKNOWN)  # another run's numbers of texts are not this one's
+            self.queue.row_ids.fill_(
+                UNKNOWN
+            )  # another run's numbers of texts are not this one's
 
     @property
     def weights(self):
@@ -147,7 +153,9 @@ class CAPT(Objective):
     def contrast(self, vectors, facts):
         """Eq. 2 to 4, both directions, with the queue, at the current τ, which is logged beside it."""
         clean, noisy = vectors["clean"]["s"], vectors["noisy"]["s"]  # [B, D] each
-        options = dict(queue=self.queue.vectors, reduction=self.config.reduction)  # [Q, D]
+        options = dict(
+            queue=self.queue.vectors, reduction=self.config.reduction
+        )  # [Q, D]
         if self.config.ignore_duplicates:
             options |= dict(ids=facts["text_id"], queue_ids=self.queue.ids)  # [B], [Q]
         loss = losses.nt_xent(clean, noisy, self.tau, **options)
@@ -208,10 +216,16 @@ class MemoryQueue(nn.Module):
     def __init__(self, capacity: int, width: int):
         super().__init__()
         self.capacity = capacity
-        self.register_buffer("rows", torch.zeros(capacity, width))  # [capacity, D], a ring
+        self.register_buffer(
+            "rows", torch.zeros(capacity, width)
+        )  # [capacity, D], a ring
         self.register_buffer("row_ids", torch.full((capacity,), UNKNOWN))  # [capacity]
-        self.register_buffer("pushed", torch.zeros((), dtype=torch.long))  # since the first step
-        self.count = 0  # the same as a number: reading the buffer would be waiting for a GPU
+        self.register_buffer(
+            "pushed", torch.zeros((), dtype=torch.long)
+        )  # since the first step
+        self.count = (
+            0  # the same as a number: reading the buffer would be waiting for a GPU
+        )
         self.register_load_state_dict_post_hook(MemoryQueue._count_again)
 
     def _count_again(self, *_: object) -> None:
@@ -249,8 +263,12 @@ class MemoryQueue(nn.Module):
         rows = normalise(vectors.detach(), "vectors").to(self.rows)  # [N, D]
         if ids is None:
             ids = torch.full((len(rows),), UNKNOWN)
-        places = (self.count + torch.arange(len(rows), device=rows.device)) % self.capacity  # [N]
-        newest = slice(-self.capacity, None)  # of too many only the last: no place is written twice
+        places = (
+            self.count + torch.arange(len(rows), device=rows.device)
+        ) % self.capacity  # [N]
+        newest = slice(
+            -self.capacity, None
+        )  # of too many only the last: no place is written twice
         self.rows[places[newest]] = rows[newest]
         self.row_ids[places[newest]] = ids[newest].to(self.row_ids)
         self.count += len(rows)

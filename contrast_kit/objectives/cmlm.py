@@ -116,7 +116,9 @@ class CMLM(Objective):
                 views[f"T{k}"] = self._partner(batch, views["T0"]["selected"], generator)
         return views
 
-    def _partner(self, batch: View, selected: Tensor, generator: torch.Generator | None) -> View:
+    def _partner(
+        self, batch: View, selected: Tensor, generator: torch.Generator | None
+    ) -> View:
         """T^k of eq. 4: masked from the original text, barred from what T^0 *selected* (not only from its [MASK]s)."""
         config, ids, maskable = self.config, batch["input_ids"], masking.allowed(batch)
         split = config.split if config.crm_replace == "split" else (1.0, 0.0, 0.0)
@@ -174,7 +176,10 @@ class Predictor(nn.Module):
 
     def __init__(self, width: int):
         super().__init__()
-        self.w1, self.w2 = nn.Linear(width, width, bias=False), nn.Linear(width, width, bias=False)
+        self.w1, self.w2 = (
+            nn.Linear(width, width, bias=False),
+            nn.Linear(width, width, bias=False),
+        )
 
     def forward(self, h):
         return self.w2(nn.functional.gelu(self.w1(h)))

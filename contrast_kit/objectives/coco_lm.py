@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import losses, masking, papers
+from contrast_kit import losses, masking
 from contrast_kit.checks import Between, Temperature, Weight, normalise
+from contrast_kit.data import papers
 from contrast_kit.encoder.encoder import Encoder, View, evaluating
 from contrast_kit.encoder.relative_positions import RelativePositions
 from contrast_kit.objectives.auxiliary import CorruptionConfig
@@ -93,14 +94,18 @@ class COCOLM(Corrupting):
     @classmethod
     def paper(cls, setting: str = "base") -> COCOLMConfig:
         """The config of section 4's "base", "base++" or "large++"; `paper_encoder` and `paper_training` go with it."""
-        return COCOLMConfig(auxiliary_layers=papers.coco_lm_model(setting)["auxiliary_layers"])
+        return COCOLMConfig(
+            auxiliary_layers=papers.coco_lm_model(setting)["auxiliary_layers"]
+        )
 
     @staticmethod
     def paper_encoder(setting: str, tokenizer: Any, **options: Any) -> Encoder:
         """The main model of a setting: BERT's base or large shape with T5's relative positions (table 6)."""
         model = papers.coco_lm_model(setting)
         positions = RelativePositions(model["buckets"], model["max_distance"])
-        return Encoder.build(model["shape"], tokenizer, relative_positions=positions, **options)
+        return Encoder.build(
+            model["shape"], tokenizer, relative_positions=positions, **options
+        )
 
     def build(self):
         super().build()
@@ -135,7 +140,9 @@ class COCOLM(Corrupting):
 
     def negatives(self, facts):
         """2B - 2 (eq. 3); None without a contrast."""
-        return 2 * others(facts, self.config.ignore_duplicates) if self.contrastive else None
+        return (
+            2 * others(facts, self.config.ignore_duplicates) if self.contrastive else None
+        )
 
     def views(self, batch, generator=None):
         """X^MLM and what the auxiliary learns from, as `Corrupting`; with a contrast also `"crop"`, of X^orig."""
@@ -148,7 +155,9 @@ class COCOLM(Corrupting):
         """X^crop: content tokens cropped, [CLS] and [SEP] put back; as narrow as the longest crop can be."""
         ids, keep, specials = batch["input_ids"], self.config.keep, sum(self.frame)
         options = dict(pad_id=self.encoder.tokenizer.pad_token_id, specials=self.frame)
-        cropped = masking.crop(ids, batch["attention_mask"], keep, generator=generator, **options)
+        cropped = masking.crop(
+            ids, batch["attention_mask"], keep, generator=generator, **options
+        )
         # Of the longest, without asking the device; twice the small term of `crop`, which rounds in float32.
         width = specials + max(1, int((ids.shape[1] - specials) * keep + 2e-4))
         view = {"input_ids": cropped.input_ids, "attention_mask": cropped.attention_mask}
@@ -196,9 +205,14 @@ class COCOLM(Corrupting):
 
     def contrast(self, vectors, facts):
         """Eq. 3, both ways, and with `diagnostics` the mean cosines of figure 7."""
-        corrupted, cropped = vectors["corrupted"]["s"], vectors["crop"]["s"]  # [B, D] each
+        corrupted, cropped = (
+            vectors["corrupted"]["s"],
+            vectors["crop"]["s"],
+        )  # [B, D] each
         ids = duplicates(facts, self.config.ignore_duplicates)
-        parts = {"contrast": losses.nt_xent(corrupted, cropped, self.config.tau, ids=ids)}  # eq. 3
+        parts = {
+            "contrast": losses.nt_xent(corrupted, cropped, self.config.tau, ids=ids)
+        }  # eq. 3
         if self.config.diagnostics:
             parts |= mean_cosines(corrupted, cropped)
         return parts
@@ -236,7 +250,9 @@ def mean_cosines(a: Tensor, b: Tensor) -> dict[str, Tensor]:
     a, b = normalise(a, "a"), normalise(b, "b")
     n = 2 * len(a)
     positive = (a * b).sum()  # [B, D] → []
-    everything = (a.sum(0) + b.sum(0)).square().sum()  # [D] → []: the sum of all n² cosines
+    everything = (
+        (a.sum(0) + b.sum(0)).square().sum()
+    )  # [D] → []: the sum of all n² cosines
     negative = (everything - n - 2 * positive) / max(1, n * (n - 2))
     return {"cos_positive": positive / len(a), "cos_negative": negative}
 
@@ -276,9 +292,18 @@ def corrections(objective: Corrupting, texts: list[str]) -> list[list[Correction
         words = view["attention_mask"].bool()  # [B, T]
         for special in (tokenizer.cls_token_id, tokenizer.sep_token_id):
             words &= view["input_ids"] != special
-        states, ids = objective.states("corrupted", view)[words], view["input_ids"][words]  # N rows
+        states, ids = (
+            objective.states("corrupted", view)[words],
+            view["input_ids"][words],
+        )  # N rows
         copying = objective.copy_head(states)  # [N, D] → [N]
-        best = p_lm(objective.encoder.mlm_logits(states), copying, ids).max(-1)  # [N, V] → [N]
-    tokens, proposed = map(tokenizer.convert_ids_to_tokens, (ids.tolist(), best.indices.tolist()))
-    rows = map(Correction, tokens, copying.sigmoid().tolist(), proposed, best.values.tolist())
+        best = p_lm(objective.encoder.mlm_logits(states), copying, ids).max(
+            -1
+        )  # [N, V] → [N]
+    tokens, proposed = map(
+        tokenizer.convert_ids_to_tokens, (ids.tolist(), best.indices.tolist())
+    )
+    rows = map(
+        Correction, tokens, copying.sigmoid().tolist(), proposed, best.values.tolist()
+    )
     return [[next(rows) for _ in range(count)] for count in words.sum(1).tolist()]

@@ -67,7 +67,9 @@ class Corrupting(Objective):
         if converged is not None:
             changes["auxiliary"] = "given"
         super().__init__(encoder, config, seed=seed, **changes)
-        self.frame = frame_of(encoder.tokenizer)  # special tokens before a text and after it
+        self.frame = frame_of(
+            encoder.tokenizer
+        )  # special tokens before a text and after it
         with seeded(seed + 1):  # not the numbers that may have made the main model
             auxiliary = make_auxiliary(encoder, self.config, converged)
         self.auxiliary = auxiliary.to(encoder.model.dtype)
@@ -78,7 +80,9 @@ class Corrupting(Objective):
 
     def set_word_scores(self):
         """The main model's word scores: without bias, and with or without their projection, as the config says."""
-        vars(self.encoder.model.config).pop("taught_without_words", None)  # of an earlier ELECTRA
+        vars(self.encoder.model.config).pop(
+            "taught_without_words", None
+        )  # of an earlier ELECTRA
         if self.config.lm_projection:
             remove_bias(self.encoder.model)
         else:
@@ -100,7 +104,12 @@ class Corrupting(Objective):
         noise = masking.dynamic_random_mask(ids, maskable, config.p_m, **options)
         masked = masking.masked_view(batch, noise)
         sampled = self.auxiliary.sample(masked, generator)  # [B, T]
-        corrupted = {**batch, "input_ids": sampled, "original": ids, "selected": noise.selected}
+        corrupted = {
+            **batch,
+            "input_ids": sampled,
+            "original": ids,
+            "selected": noise.selected,
+        }
         if self.auxiliary.frozen:
             return {"corrupted": corrupted}
         return {"masked": masked, "corrupted": corrupted}
@@ -134,8 +143,15 @@ class Corrupting(Objective):
     def save_pretrained(self, folder: str | Path) -> Path:
         """Write the encoder's folder, and beside it the copy head and the config for `from_pretrained`; returns it."""
         folder = self.encoder.save_pretrained(folder)
-        about = {"objective": type(self).__name__, "config": json.dumps(asdict(self.config))}
-        save_file(self.copy_head.state_dict() if self.copy_head else {}, folder / COPY_HEAD, about)
+        about = {
+            "objective": type(self).__name__,
+            "config": json.dumps(asdict(self.config)),
+        }
+        save_file(
+            self.copy_head.state_dict() if self.copy_head else {},
+            folder / COPY_HEAD,
+            about,
+        )
         return folder
 
     @classmethod
@@ -159,7 +175,9 @@ class Corrupting(Objective):
         config = json.loads(about["config"])
         config["split"] = tuple(config["split"])
         config["auxiliary"] = config["auxiliary"].replace("given", "shallow")
-        objective = cls(Encoder.from_pretrained(name), cls.Config(**config), converged=converged)
+        objective = cls(
+            Encoder.from_pretrained(name), cls.Config(**config), converged=converged
+        )
         head = load_file(file)
         if head:
             objective.copy_head.load_state_dict(head)
@@ -215,9 +233,14 @@ def word_accuracies(
     right, same = guesses.best == original, read == original  # [N] each
     if copy_logits is not None:
         p_copy = copy_logits.to(guesses.log_q.dtype).sigmoid()
-        p_read = p_copy + (1 - p_copy) * guesses.log_other.exp()  # p_LM of the word that was read
+        p_read = (
+            p_copy + (1 - p_copy) * guesses.log_other.exp()
+        )  # p_LM of the word that was read
         right = torch.where(p_read >= (1 - p_copy) * guesses.log_best.exp(), same, right)
-    return {"clm_acc_replaced": (right & ~same).sum(), "clm_acc_original": (right & same).sum()}
+    return {
+        "clm_acc_replaced": (right & ~same).sum(),
+        "clm_acc_original": (right & same).sum(),
+    }
 
 
 # -- ELECTRA ---------------------------------------------------------------------------------------------------------
@@ -266,7 +289,9 @@ class ELECTRA(Corrupting):
         return detection_sums(self, hidden, view)
 
 
-def detection_sums(objective: Corrupting, hidden: Tensor, view: View) -> dict[str, Tensor]:
+def detection_sums(
+    objective: Corrupting, hidden: Tensor, view: View
+) -> dict[str, Tensor]:
     """L_RTD over all real tokens, summed (COCO-LM 3.1)."""
     is_original = view["input_ids"] == view["original"]  # [B, T]
     logits = objective.copy_head(hidden)  # [B, T, D] → [B, T]
@@ -316,14 +341,21 @@ class AllTokenMLM(Corrupting):
         return all_token_sums(self, hidden, view)
 
 
-def all_token_sums(objective: Corrupting, hidden: Tensor, view: View) -> dict[str, Tensor]:
+def all_token_sums(
+    objective: Corrupting, hidden: Tensor, view: View
+) -> dict[str, Tensor]:
     """L_LM over all real tokens, with a copy mechanism that it learns along the way, summed (COCO-LM 3.3)."""
     copy_logits = objective.copy_head(hidden)  # [B, T, D] → [B, T]
     real = view["attention_mask"].bool()  # [B, T], N of them True
     scores, positions = words_at(objective.encoder, hidden, real, share=1.0)  # [N, V]
-    copying, read = positions.rows(copy_logits), positions.rows(view["input_ids"])  # [N] each
+    copying, read = (
+        positions.rows(copy_logits),
+        positions.rows(view["input_ids"]),
+    )  # [N] each
     original = positions.labels(view["original"])  # [N]
-    sums = {"all_token": losses.all_token_lm(scores, copying, read, original, reduction="sum")}
+    sums = {
+        "all_token": losses.all_token_lm(scores, copying, read, original, reduction="sum")
+    }
     if objective.config.diagnostics:
         sums |= copy_accuracies(copy_logits, view)
         sums |= word_accuracies(scores, copying, read, original)

@@ -60,7 +60,9 @@ class MLM(Objective):
         return {"mlm": mlm_count(view, self.config.mlm_mean)}
 
 
-def random_mask(objective: Objective, batch: View, generator: torch.Generator | None) -> View:
+def random_mask(
+    objective: Objective, batch: View, generator: torch.Generator | None
+) -> View:
     """T^0 of CMLM eq. 3: a dynamic random mask drawn anew at every call, with the `targets` to recover."""
     config, words = objective.config, objective.encoder.vocabulary
     ids, maskable = batch["input_ids"], masking.allowed(batch)  # [B, T] each

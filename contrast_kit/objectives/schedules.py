@@ -59,7 +59,9 @@ def linear_warmup_linear_decay(step: float, total: float, warmup: float = 0) -> 
     """
     _check(step, total)
     if not 0 <= warmup <= total:
-        raise ValueError(f"warmup is a number of updates from 0 to total = {total}, not {warmup}.")
+        raise ValueError(
+            f"warmup is a number of updates from 0 to total = {total}, not {warmup}."
+        )
     if step < warmup:
         return step / warmup
     if total == warmup:

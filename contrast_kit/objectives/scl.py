@@ -11,7 +11,15 @@ import torch
 from torch import Tensor, nn
 
 from contrast_kit import losses
-from contrast_kit.checks import Between, Count, Probability, Settings, Temperature, floats, reads
+from contrast_kit.checks import (
+    Between,
+    Count,
+    Probability,
+    Settings,
+    Temperature,
+    floats,
+    reads,
+)
 from contrast_kit.data.rows import count_classes
 from contrast_kit.encoder.encoder import Encoder, View
 from contrast_kit.objectives.base import Objective, others, texts_of
@@ -62,7 +70,13 @@ class FineTune(Objective):
     contrastive = False
 
     def __init__(
-        self, encoder: Encoder, config: Any = None, *, classes: Any = None, seed: int = 0, **changes
+        self,
+        encoder: Encoder,
+        config: Any = None,
+        *,
+        classes: Any = None,
+        seed: int = 0,
+        **changes,
     ):
         if classes is not None:
             changes["classes"] = (
@@ -72,7 +86,10 @@ class FineTune(Objective):
 
     def build(self):
         self.head = Head(
-            self.encoder.width, self.config.classes, self.config.dropout, self.config.head == "tanh"
+            self.encoder.width,
+            self.config.classes,
+            self.config.dropout,
+            self.config.head == "tanh",
         )
 
     @property
@@ -93,14 +110,20 @@ class FineTune(Objective):
         return {"text": dict(batch)}
 
     def term_counts(self, name, view):
-        return dict.fromkeys(("mse",) if self.regression else ("ce", "accuracy"), texts_of(view))
+        return dict.fromkeys(
+            ("mse",) if self.regression else ("ce", "accuracy"), texts_of(view)
+        )
 
     def local_sums(self, name, hidden, view):
         """The summed loss of the logits [B, C]; with a cross-entropy also the number of right answers, not trained."""
         logits, label = floats(self.scores(hidden, view), "logits"), view["label"]
         if self.regression:
             score = logits.squeeze(1)  # [B, 1] -> [B]
-            return {"mse": nn.functional.mse_loss(score, label.to(score.dtype), reduction="sum")}
+            return {
+                "mse": nn.functional.mse_loss(
+                    score, label.to(score.dtype), reduction="sum"
+                )
+            }
         label = label.long()
         loss = nn.functional.cross_entropy(logits, label, reduction="sum")
         return {"ce": loss, "accuracy": (logits.argmax(1) == label).sum()}
@@ -126,13 +149,17 @@ class Head(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.dense = nn.Linear(width, width) if tanh else None
         self.out = nn.Linear(width, classes)
-        for linear in filter(None, (self.dense, self.out)):  # initialised as in BERT and RoBERTa
+        for linear in filter(
+            None, (self.dense, self.out)
+        ):  # initialised as in BERT and RoBERTa
             nn.init.normal_(linear.weight, std=0.02)
             nn.init.zeros_(linear.bias)
 
     def feature(self, pooled: Tensor) -> Tensor:
         """The vector before the softmax projection, [B, D]: `pooled` itself, or tanh of a dense map of it."""
-        return pooled if self.dense is None else torch.tanh(self.dense(self.dropout(pooled)))
+        return (
+            pooled if self.dense is None else torch.tanh(self.dense(self.dropout(pooled)))
+        )
 
     def forward(self, pooled):
         return self.out(self.dropout(self.feature(pooled)))
@@ -231,7 +258,11 @@ class SCL(FineTune):
 
     def negatives(self, facts):
         """The other texts of the batch with another label; those with the anchor's label are positives."""
-        return others(facts, ignore_duplicates=True, by="label") if self.contrastive else None
+        return (
+            others(facts, ignore_duplicates=True, by="label")
+            if self.contrastive
+            else None
+        )
 
     def vectors(self, name, hidden, view):
         """Φ, [B, D]."""

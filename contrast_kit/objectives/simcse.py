@@ -67,9 +67,15 @@ class SimCSE(Objective):
     def build(self):
         width = self.encoder.width
         self.projector = (
-            nn.Sequential(nn.Linear(width, width), nn.Tanh()) if self.config.projector else None
+            nn.Sequential(nn.Linear(width, width), nn.Tanh())
+            if self.config.projector
+            else None
         )
-        if not any(module.p for module in self.encoder.modules() if isinstance(module, nn.Dropout)):
+        if not any(
+            module.p
+            for module in self.encoder.modules()
+            if isinstance(module, nn.Dropout)
+        ):
             warn(
                 "SimCSE's only noise is dropout and this encoder has no dropout, so both passes of a text are equal: "
                 "build it with dropout=0.1."
@@ -90,7 +96,9 @@ class SimCSE(Objective):
     def views(self, batch, generator=None):
         views = {"first": dict(batch), "second": dict(batch)}
         if self.config.mlm_weight:
-            views["masked"] = Mask(self.config.p_m)(batch, generator, self.encoder.vocabulary)
+            views["masked"] = Mask(self.config.p_m)(
+                batch, generator, self.encoder.vocabulary
+            )
         return views
 
     def local_sums(self, name, hidden, view):

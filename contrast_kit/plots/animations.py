@@ -68,7 +68,10 @@ class Camera:
 
     def measures(self, **of: Callable[[Any], Any]) -> dict[str, list[float]]:
         """Numbers of each frame, by name: `measures(uniformity=ck.geometry.uniformity)`, as `animation` takes them."""
-        return {name: [float(each(x)) for x in self.frames.values()] for name, each in of.items()}
+        return {
+            name: [float(each(x)) for x in self.frames.values()]
+            for name, each in of.items()
+        }
 
 
 def align(points, reference, *, center: bool = True) -> np.ndarray:
@@ -127,12 +130,16 @@ def animation(
     >>> film
     Animation of 2 vectors in 2 frames, step 0 to step 9
     """
-    vectors = {str(name): array(value, f"frames {name}") for name, value in frames.items()}
+    vectors = {
+        str(name): array(value, f"frames {name}") for name, value in frames.items()
+    }
     n, width = next(iter(vectors.values())).shape
     words = None if labels is None else texts(labels, "labels", n)
     if width == 2:
         method = CIRCLE
-        maps = {name: rings(directions(x, name), words, RING) for name, x in vectors.items()}
+        maps = {
+            name: rings(directions(x, name), words, RING) for name, x in vectors.items()
+        }
     else:
         maps = _maps(vectors, method, settings)
     table = {}
@@ -173,7 +180,9 @@ class Animation:
     def __repr__(self) -> str:
         first, *_, last = self.maps
         points = len(self.maps[first])
-        return f"Animation of {points} vectors in {len(self.maps)} frames, {first} to {last}"
+        return (
+            f"Animation of {points} vectors in {len(self.maps)} frames, {first} to {last}"
+        )
 
     def _repr_html_(self) -> str:
         """The player: one canvas, a button and a slider, in plain HTML that needs nothing from elsewhere.
@@ -192,10 +201,14 @@ class Animation:
             "words": self.kinds,
             "shapes": [_outline(i) for i in range(max(1, len(self.kinds)))],
             "pairs": self.pairs,
-            "measures": {name: np.round(x, 4).tolist() for name, x in self.measures.items()},
+            "measures": {
+                name: np.round(x, 4).tolist() for name, x in self.measures.items()
+            },
         }
         numbers = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
-        name = hashlib.sha256(numbers.encode()).hexdigest()[:12]  # the same numbers, the same page
+        name = hashlib.sha256(numbers.encode()).hexdigest()[
+            :12
+        ]  # the same numbers, the same page
         note = "Run this cell to see the animation play; .sheet() shows its frames as a picture."
         script = Path(__file__).with_name("player.js").read_text("utf-8").rstrip()
         script = f'<script>\n{script}({numbers}, "{name}");\n</script>'
@@ -204,10 +217,16 @@ class Animation:
     def sheet(self, count: int = 8):
         """Up to `count` frames side by side, evenly chosen, the first and the last among them."""
         names = list(self.maps)
-        chosen = np.linspace(0, len(names) - 1, min(count, len(names))).round().astype(int)
+        chosen = (
+            np.linspace(0, len(names) - 1, min(count, len(names))).round().astype(int)
+        )
         figure = self._drawn([names[i] for i in chosen], self.title)
         if self.method != CIRCLE:
-            scale = "one scale for all" if self.method == "pca" else "each drawn in the same size"
+            scale = (
+                "one scale for all"
+                if self.method == "pca"
+                else "each drawn in the same size"
+            )
             words = f"each frame turned onto the one before; {scale}"
             figure.supxlabel(words, x=0.99, ha="right", fontsize=9, color=GREY)
         return figure
@@ -220,7 +239,9 @@ class Animation:
         if path.suffix == ".gif":
             frames = [BytesIO(self._drawn([name])._repr_png_()) for name in self.maps]
             first, *others = map(Image.open, frames)
-            times = [int(1000 * SECONDS)] * len(others) + [2000]  # the last one stays longer
+            times = [int(1000 * SECONDS)] * len(others) + [
+                2000
+            ]  # the last one stays longer
             first.save(path, save_all=True, append_images=others, duration=times, loop=0)
         else:
             head = '<!doctype html><meta charset="utf-8"><title>Animation</title>'
@@ -248,7 +269,9 @@ class Animation:
     def _draw(self, panel, name):
         at, half = self.maps[name], self.half_width()
         frame = list(self.maps).index(name)
-        words = [f"{word} {number(values[frame])}" for word, values in self.measures.items()]
+        words = [
+            f"{word} {number(values[frame])}" for word, values in self.measures.items()
+        ]
         panel.set_title("\n".join([name, *words]), fontsize=9.5)
         if self.method == CIRCLE:
             draw_circle(panel)
@@ -258,7 +281,12 @@ class Animation:
         panel.set(xlim=(-half, half), ylim=(-half, half))
         panel.spines[["top", "right"]].set_visible(True)
         join(panel, at, self.pairs, color="#888888", linewidth=0.6, zorder=1)
-        look = {"s": 26 if len(at) < 60 else 11, "linewidths": 0.3, "alpha": 0.85, "zorder": 2}
+        look = {
+            "s": 26 if len(at) < 60 else 11,
+            "linewidths": 0.3,
+            "alpha": 0.85,
+            "zorder": 2,
+        }
         dots(panel, at, self.labels, **look)
         panel.label_outer()
 

@@ -60,7 +60,9 @@ def bars_with_errors(
     tables = score_tables(results)
     methods = rows_of(tables)
     limits = limit if isinstance(limit, Mapping) else dict.fromkeys(tables, limit)
-    room = 0.28 if len(tables) == 1 else 0.7  # for the numbers, as a share of the width of the bars
+    room = (
+        0.28 if len(tables) == 1 else 0.7
+    )  # for the numbers, as a share of the width of the bars
     figure, drawn = panels(tables, 0.42 * len(methods) + 1.0, columns=2, title=title)
     for panel, name, table in drawn:
         for method, scores in table.items():
@@ -128,14 +130,18 @@ def shares(
             f"Parts make up a whole, so the shares of every row must sum to 1, not {table.sum(axis=1)}."
         )
     points = points or {}
-    height = 0.42 * len(table) + 0.85 + 0.6 * bool(points) + 0.2 * (len(parts) > 2 * ABREAST)
+    height = (
+        0.42 * len(table) + 0.85 + 0.6 * bool(points) + 0.2 * (len(parts) > 2 * ABREAST)
+    )
     figure, panel = single(height, title)
     starts = table.cumsum(axis=1) - table
     for i, part in enumerate(parts):
         fill = colours[i % len(colours)]
         look = {"height": 0.7, "color": fill, "linewidth": 0, "label": part}
         bars = panel.barh(list(wholes), table[:, i], left=starts[:, i], **look)
-        words = [f"{100 * share:.0f} %" if share >= WRITTEN else "" for share in table[:, i]]
+        words = [
+            f"{100 * share:.0f} %" if share >= WRITTEN else "" for share in table[:, i]
+        ]
         panel.bar_label(bars, words, label_type="center", color=_ink_on(fill))
     panel.set(xlim=(0, 1), ylim=(len(table) - 0.55, -0.45), xlabel=label)
     panel.spines["left"].set_visible(False)
@@ -185,7 +191,16 @@ def trade_off(
         look = {"color": colour(i), "marker": marker(i)}
         panel.plot(*points.T, label=name, **look)
         for word, point in zip(settings, points, strict=True):
-            note(panel, word, point, (-6, -4), color=colour(i), fontsize=9, ha="right", va="top")
+            note(
+                panel,
+                word,
+                point,
+                (-6, -4),
+                color=colour(i),
+                fontsize=9,
+                ha="right",
+                va="top",
+            )
     panel.set(xlabel=x_label, ylabel=label)
     panel.margins(0.1)
     panel.grid()
@@ -239,13 +254,19 @@ def alignment_uniformity_plane(methods: dict, *, title: str = ""):
     >>> figure.axes[0].get_xlabel()
     'uniformity (lower: more evenly spread)'
     """
-    marks = {name: np.atleast_2d(array(values, name))[:, ::-1] for name, values in methods.items()}
+    marks = {
+        name: np.atleast_2d(array(values, name))[:, ::-1]
+        for name, values in methods.items()
+    }
     for name, seeds in marks.items():
         if seeds[:, 0].max() > 1e-6 or seeds[:, 1].min() < -1e-6:
             raise ValueError(
                 f"methods[{name!r}] must be (alignment ≥ 0, uniformity ≤ 0); are the two swapped?"
             )
-    labels = ("uniformity (lower: more evenly spread)", "alignment (lower: positives closer)")
+    labels = (
+        "uniformity (lower: more evenly spread)",
+        "alignment (lower: positives closer)",
+    )
     figure = plane(marks, *labels, title=title)
     (panel,) = figure.axes
     panel.plot(0, 0, "x", color=GREY, markersize=8, clip_on=False, gid="collapse")

@@ -56,7 +56,10 @@ def circle(
     >>> figure.axes[0].collections[0].get_offsets().tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    sets = {name: directions(value, f"points {name}") for name, value in by_name(points).items()}
+    sets = {
+        name: directions(value, f"points {name}")
+        for name, value in by_name(points).items()
+    }
     arrows = {name: array(value, "forces") for name, value in by_name(forces).items()}
     lengths = [np.linalg.norm(force, axis=1).max() for force in arrows.values()]
     unit = 2 * max(lengths, default=0) or 1.0
@@ -91,7 +94,10 @@ def _size(names):
     if len(names) == 1:
         return {"height": 4, "width": 4.4}
     if len(names) == 4:
-        return {"height": 3.05 + 0.15 * max(name.count("\n") for name in names), "columns": 4}
+        return {
+            "height": 3.05 + 0.15 * max(name.count("\n") for name in names),
+            "columns": 4,
+        }
     return {"height": 3.3 if len(names) == 2 else 3.0}
 
 
@@ -127,7 +133,9 @@ def rings(at: np.ndarray, kinds: list[str] | None, gap: float = 0.08) -> np.ndar
 def _write_names(panel, at, words):
     radii = np.linalg.norm(at, axis=1)
     angles = fan_out(np.arctan2(at[:, 1], at[:, 0]), words)
-    for x, y, word in zip(radii * np.cos(angles), radii * np.sin(angles), words, strict=True):
+    for x, y, word in zip(
+        radii * np.cos(angles), radii * np.sin(angles), words, strict=True
+    ):
         side = "center"
         if abs(x) > 0.3:
             side = "left" if x > 0 else "right"
@@ -140,7 +148,9 @@ def fan_out(angles, words):
     order = [i for i in np.argsort(fan, kind="stable").tolist() if words[i]]
     for _ in range(100):
         for i, j in zip(order, order[1:] + order[:1], strict=True):
-            around = 2 * np.pi * (j == order[0])  # the last and the first meet round the circle
+            around = (
+                2 * np.pi * (j == order[0])
+            )  # the last and the first meet round the circle
             gap = fan[j] - fan[i] + around
             middle = fan[i] + gap / 2
             wide = WORD[0] * (len(words[i]) + len(words[j])) / 2 + 0.05

@@ -25,7 +25,9 @@ class Figure(MatplotlibFigure):
         # 256 colours are as good to the eye here (this method keeps each within a few shades), and a third of the
         # bytes: notebooks with many figures stay small.
         picture = Image.open(drawn).convert("RGB")
-        few = picture.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        few = picture.quantize(
+            256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+        )
         few.save(small, format="png", optimize=True)
         return small.getvalue()
 
@@ -38,7 +40,9 @@ class Figure(MatplotlibFigure):
         if self.alt:
             return self.alt
         parts = [self.get_suptitle(), *dict.fromkeys(map(_written, self.axes))]
-        names = [text.get_text() for legend in self.legends for text in legend.get_texts()]
+        names = [
+            text.get_text() for legend in self.legends for text in legend.get_texts()
+        ]
         if names:
             parts.append(f"legend: {', '.join(names)}")
         words = "; ".join(" ".join(part.split()) for part in parts if part.strip())

@@ -40,7 +40,9 @@ def cosine_histograms(pairs: dict, *, bins: int = 60, title: str = ""):
     for panel, name, (similar, random) in drawn:
         _draw_pairs(panel, "similar pairs", similar, bins, (low, high), SIMILAR)
         _draw_pairs(panel, "random pairs", random, bins, (low, high), RANDOM)
-        separation = geometry.separation(torch.from_numpy(similar), torch.from_numpy(random))
+        separation = geometry.separation(
+            torch.from_numpy(similar), torch.from_numpy(random)
+        )
         panel.set_title(f"{name}\nseparation {separation:.2f}")
         panel.set(xlabel="cosine similarity", xlim=(low, high))
         y_label(panel, "density")
@@ -68,7 +70,9 @@ def density(
     spreads = [spread for spread in (values.std(), (upper - lower) / 1.34) if spread > 0]
     counts, edges = np.histogram(values, 2048)
     # No finer than half a bar, or the curve of a cone would tower above its own histogram.
-    bandwidth = max(0.9 * min(spreads, default=0) * len(values) ** -0.2, (high - low) / 240)
+    bandwidth = max(
+        0.9 * min(spreads, default=0) * len(values) ** -0.2, (high - low) / 240
+    )
     centres = (edges[:-1] + edges[1:]) / 2
     grid = np.linspace(low, high, points)
     # What the kernel spreads beyond an end is folded back, so that the area inside stays 1.
@@ -101,7 +105,9 @@ def negative_weights(negatives, tau: float, positive: float, *, more=(), title: 
     checks.temperature(tau)
     negatives = cosines(negatives, "negatives")
     everything = np.concatenate([negatives, cosines(more, "more")])
-    figure, [(left, *_), (right, *_)] = panels({"weights": 0, "loss": 1}, 3.4, title=title)
+    figure, [(left, *_), (right, *_)] = panels(
+        {"weights": 0, "loss": 1}, 3.4, title=title
+    )
     _draw_weights(left, negatives, tau, positive)
     _draw_loss(right, everything, len(negatives), tau, positive)
     legend(figure, ncols=3, handlelength=1.8)
@@ -121,7 +127,12 @@ def _draw_weights(panel, negatives, tau, positive):
     even = np.full(len(weights), 1 / len(weights))
     look = {"color": "#999999", "alpha": 0.55, "label": "share of the negatives"}
     panel.hist(negatives, bins, weights=even, **look)
-    look = {"histtype": "step", "color": PUSH, "linewidth": 2.2, "label": "share of the push"}
+    look = {
+        "histtype": "step",
+        "color": PUSH,
+        "linewidth": 2.2,
+        "label": "share of the push",
+    }
     panel.hist(negatives, bins, weights=weights, **look)
     panel.axvline(positive, color=SIMILAR, label="the positive")
     panel.set(xlim=(-1, 1), ylim=(0, 1), xticks=bins[::5], yticks=np.linspace(0, 1, 5))
@@ -137,7 +148,13 @@ def _draw_loss(panel, negatives, count, tau, positive):
     candidates = np.arange(1, len(loss) + 1)
     chance = np.log(candidates)
     best = np.log1p((candidates - 1) * np.exp(-1 / tau))
-    panel.plot(candidates, chance, color=INK, linestyle=DASHED, label="all equal: log(candidates)")
+    panel.plot(
+        candidates,
+        chance,
+        color=INK,
+        linestyle=DASHED,
+        label="all equal: log(candidates)",
+    )
     words = "perfect positive, the rest at 90°"
     panel.plot(candidates, best, color=INK, linestyle=":", label=words)
     panel.plot(candidates, loss, color=PUSH, label="the loss")
@@ -149,7 +166,9 @@ def _draw_loss(panel, negatives, count, tau, positive):
     panel.minorticks_off()
     panel.xaxis.set_major_formatter("{x:g}")
     panel.set(xlim=(2, last), ylim=(0, 1.08 * max(chance[-1], loss[1:].max())))
-    panel.set(xlabel="candidates: the positive and its negatives", ylabel="loss of the anchor")
+    panel.set(
+        xlabel="candidates: the positive and its negatives", ylabel="loss of the anchor"
+    )
     equal = f"all equal: log {candidates[count]:,} = {chance[count]:.2f}"
     panel.set_title(f"loss {loss[count]:.2f}\n{equal}")
     panel.grid(axis="y")

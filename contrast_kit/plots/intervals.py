@@ -21,7 +21,9 @@ UNCLEAR = "#999999"
 
 
 @styled
-def intervals(results: dict, label: str = "difference", *, digits: int = 3, title: str = ""):
+def intervals(
+    results: dict, label: str = "difference", *, digits: int = 3, title: str = ""
+):
     """One row each: an estimate as a dot, its interval as a line, zero as a rule from top to bottom.
 
     A row whose interval contains zero is grey: it shows nothing. The others are blue above zero, red below.
@@ -97,7 +99,9 @@ def differences_from(
     return figure
 
 
-def pooled_interval(table: dict, method: str, reference: str, level: float) -> tuple[float, float]:
+def pooled_interval(
+    table: dict, method: str, reference: str, level: float
+) -> tuple[float, float]:
     """The difference of two means, and the half width of its interval with the deviation of all methods pooled."""
     from scipy.stats import t
 
@@ -109,7 +113,9 @@ def pooled_interval(table: dict, method: str, reference: str, level: float) -> t
     squares = sum(((seeds - seeds.mean()) ** 2).sum() for seeds in table.values())
     first, second = table[method], table[reference]
     error = np.sqrt(squares / freedom * (1 / len(first) + 1 / len(second)))
-    return float(first.mean() - second.mean()), float(t.ppf((1 + level) / 2, freedom) * error)
+    return float(first.mean() - second.mean()), float(
+        t.ppf((1 + level) / 2, freedom) * error
+    )
 
 
 def _panels_of(tables, rows, title, columns=2):
@@ -134,4 +140,13 @@ def _draw_interval(panel, row, estimate, low, high, words):
         look = {"color": ink, "linewidth": 2.2, "markersize": 7}
     error = [[estimate - low], [high - estimate]]
     panel.errorbar(estimate, row, xerr=error, fmt="o", zorder=3, **look)
-    note(panel, words, (estimate, row), (0, 7), ha="center", fontsize=9, color=ink, bbox=BOX)
+    note(
+        panel,
+        words,
+        (estimate, row),
+        (0, 7),
+        ha="center",
+        fontsize=9,
+        color=ink,
+        bbox=BOX,
+    )

@@ -62,8 +62,12 @@ def loss_curves(
     >>> [axes.get_title() for axes in figure.axes]
     ['mlm', 'contrast']
     """
-    tables = {name: getattr(run, "history", run) for name, run in by_name(history).items()}
-    columns = rows_of({name: table.select_dtypes("number") for name, table in tables.items()})
+    tables = {
+        name: getattr(run, "history", run) for name, run in by_name(history).items()
+    }
+    columns = rows_of(
+        {name: table.select_dtypes("number") for name, table in tables.items()}
+    )
     if parts is None:
         parts = [name for name in columns if name not in NO_LOSSES]
     missing = [part for part in parts if part not in columns]
@@ -89,7 +93,9 @@ def _draw_curve(panel, table, smooth, i, name):
     window = max(1, len(raw) // 25) if smooth is None else smooth
     if window > 1:
         panel.plot(step, raw, color=colour(i), alpha=0.25, linewidth=0.8, gid="raw")
-    means = table.iloc[:, 1].rolling(window // 2 * 2 + 1, center=True, min_periods=1).mean()
+    means = (
+        table.iloc[:, 1].rolling(window // 2 * 2 + 1, center=True, min_periods=1).mean()
+    )
     look = {"color": colour(i), "linestyle": line_style(i)}
     panel.plot(step, means, label=name, gid="smooth", **look)
 
@@ -135,7 +141,9 @@ def lines_with_errors(
     for panel, name, table in drawn:
         xs = in_order(rows_of(table))
         places = {x: float(i if even else x) for i, x in enumerate(xs)}
-        barred = any(np.size(seeds) > 1 for line in table.values() for seeds in line.values())
+        barred = any(
+            np.size(seeds) > 1 for line in table.values() for seeds in line.values()
+        )
         dodge = DODGE * (max(places.values()) - min(places.values())) * barred
         for method, line in score_tables(table).items():
             i = methods.index(method)
@@ -164,7 +172,13 @@ def _draw_line(panel, seeds, i, log, name):
     for k, (place, values) in enumerate(seeds.items()):
         if len(values) > 1:
             spread[k] = into(values).std(ddof=1)
-            look = {"s": 16, "color": colour(i), "alpha": 0.5, "linewidths": 0, "zorder": 1}
+            look = {
+                "s": 16,
+                "color": colour(i),
+                "alpha": 0.5,
+                "linewidths": 0,
+                "zorder": 1,
+            }
             panel.scatter([place] * len(values), values, **look)
     middle = back(means)
     bars = np.stack([middle - back(means - spread), back(means + spread) - middle])

@@ -104,8 +104,12 @@ def embedding_map(
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
     ['x', 'y']
     """
-    encoders = {name: array(value, f"vectors {name}") for name, value in by_name(vectors).items()}
-    (n,) = {len(value) for value in encoders.values()}  # the same sentences in all of them
+    encoders = {
+        name: array(value, f"vectors {name}") for name, value in by_name(vectors).items()
+    }
+    (n,) = {
+        len(value) for value in encoders.values()
+    }  # the same sentences in all of them
     made = {name: array(value, "points") for name, value in by_name(points).items()}
     settings = _settings(perplexity=perplexity, neighbors=neighbors, seed=seed)
     if labels is not None:
@@ -139,7 +143,9 @@ def _settings(**values):
     settings = {}
     for chosen in product(*several.values()):
         setting = dict(zip(several, chosen, strict=True))
-        words = [f"{name} {setting[name]:g}" for name in several if len(several[name]) > 1]
+        words = [
+            f"{name} {setting[name]:g}" for name in several if len(several[name]) > 1
+        ]
         settings[", ".join(words)] = setting
     return settings
 
@@ -158,7 +164,8 @@ def _names(method, vectors):
     if method == "pca":
         _, shares = principal(directions(vectors, "vectors"))
         names = [
-            f"{name} ({share:.0%} of variance)" for name, share in zip(names, shares, strict=True)
+            f"{name} ({share:.0%} of variance)"
+            for name, share in zip(names, shares, strict=True)
         ]
     return names
 

@@ -29,7 +29,15 @@ ROLES = {
     "negative": ("#F3C15C", INK, "−", "negative: denominator only", None),
     "out": (OUT, "#AAAAAA", "×", "left out", None),
 }
-ORANGE_TO_BLUE = ["#B35806", "#F1A340", "#FEE0B6", "#FFFFFF", "#BFDCF0", "#4C9BD3", "#0A4F87"]
+ORANGE_TO_BLUE = [
+    "#B35806",
+    "#F1A340",
+    "#FEE0B6",
+    "#FFFFFF",
+    "#BFDCF0",
+    "#4C9BD3",
+    "#0A4F87",
+]
 """A diverging colour map whose ends readers with colour-vision deficiencies can tell apart."""
 
 
@@ -60,7 +68,10 @@ def similarity_matrix(
     >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
     ('candidate', 'anchor')
     """
-    values = {name: array(cells, "similarities") for name, cells in by_name(similarities).items()}
+    values = {
+        name: array(cells, "similarities")
+        for name, cells in by_name(similarities).items()
+    }
     uses = {name: np.array(cells) for name, cells in by_name(roles).items()}
     if values and list(uses) == [""]:
         uses = dict.fromkeys(values, uses[""])
@@ -79,7 +90,9 @@ def similarity_matrix(
         bar = figure.colorbar(image, ax=axes, shrink=0.8, pad=0.02, label="similarity")
         bar.outline.set_visible(False)
     if uses:
-        _legend(figure, {role for use in uses.values() for role in use.flat}, bool(values))
+        _legend(
+            figure, {role for use in uses.values() for role in use.flat}, bool(values)
+        )
     return figure
 
 
@@ -97,9 +110,9 @@ def _size(shown, framed):
 def _colours():
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("orange to blue", ORANGE_TO_BLUE).with_extremes(
-        bad=OUT
-    )
+    return LinearSegmentedColormap.from_list(
+        "orange to blue", ORANGE_TO_BLUE
+    ).with_extremes(bad=OUT)
 
 
 def _draw_values(panel, cells, limits, use, numbers):
@@ -113,11 +126,19 @@ def _draw_values(panel, cells, limits, use, numbers):
         strong = abs((cells[i, j] - low) / (high - low) - 0.5) > 0.33
         ink = "white" if strong else INK
         if numbers:
-            _write(panel, j, i, number(cells[i, j]), 9, "#999999" if role == "out" else ink)
+            _write(
+                panel, j, i, number(cells[i, j]), 9, "#999999" if role == "out" else ink
+            )
         *_, frame = ROLES[role]
         if frame:
             sides = np.array([-0.46, 0.46, 0.46, -0.46, -0.46])
-            panel.fill(j + sides, i + np.roll(sides, 1), fill=False, linewidth=1.8, linestyle=frame)
+            panel.fill(
+                j + sides,
+                i + np.roll(sides, 1),
+                fill=False,
+                linewidth=1.8,
+                linestyle=frame,
+            )
     return image
 
 
@@ -165,7 +186,9 @@ def _legend(figure, present, framed):
         if framed and frame:
             look |= {"facecolor": "white", "edgecolor": "black", "linestyle": frame}
         handles.append(Patch(**look, linewidth=1.6))
-    columns = 3 if figure.get_figwidth() > 8 and len(handles) < 4 else 2  # four do not fit abreast
+    columns = (
+        3 if figure.get_figwidth() > 8 and len(handles) < 4 else 2
+    )  # four do not fit abreast
     figure.legend(handles=handles, loc="outside lower left", ncols=columns)
 
 

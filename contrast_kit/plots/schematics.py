@@ -10,7 +10,10 @@ from pathlib import Path
 
 from contrast_kit._util import choose
 
-FILES = {path.stem: path for path in sorted((Path(__file__).parent / "schematics").glob("*.svg"))}
+FILES = {
+    path.stem: path
+    for path in sorted((Path(__file__).parent / "schematics").glob("*.svg"))
+}
 """The drawings by name."""
 
 

@@ -8,7 +8,16 @@ import numpy as np
 
 # Okabe & Ito 2008: told apart by readers with any of the common colour-vision deficiencies. Their eighth, a yellow, is
 # too faint on white; indigo, in its place, is Tol's (2021).
-PALETTE = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#555555", "#332288"]
+PALETTE = [
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#555555",
+    "#332288",
+]
 LINES = ("-", "--", ":", "-.")
 MARKERS = "os^DvPX*"
 INK, GREY, FAINT = "#333333", "#777777", "#BBBBBB"
@@ -47,7 +56,9 @@ def panels(tables, height, columns=3, title="", width=WIDTH, **shared):
         unused.remove()
     for panel, name in zip(axes, tables, strict=False):
         panel.set_title(name)
-        panel.tick_params(labelbottom=True)  # the lowest row, which has them, may have gaps
+        panel.tick_params(
+            labelbottom=True
+        )  # the lowest row, which has them, may have gaps
     if title:
         figure.suptitle(title, x=0.01, ha="left")
     return figure, list(zip(axes[:n], tables, tables.values(), strict=True))
@@ -68,7 +79,9 @@ def array(values, name):
         values = values.detach().cpu().double()  # numpy knows no bfloat16
     numbers = np.asarray(values, dtype=float)
     if not np.isfinite(numbers).all():
-        raise ValueError(f"{name} holds NaN or infinite numbers; look for the step that made them.")
+        raise ValueError(
+            f"{name} holds NaN or infinite numbers; look for the step that made them."
+        )
     return numbers
 
 
@@ -93,7 +106,9 @@ def texts(values, name, n):
     """n labels as strings, from a list, an array or a tensor."""
     values = values.tolist() if hasattr(values, "tolist") else list(values)
     if len(values) != n:
-        raise ValueError(f"{name} must hold one label for each of the {n} rows, not {len(values)}.")
+        raise ValueError(
+            f"{name} must hold one label for each of the {n} rows, not {len(values)}."
+        )
     return [str(value) for value in values]
 
 
@@ -158,7 +173,9 @@ def dots(panel, points, labels, **look):
     labels = [None] * len(points) if labels is None else labels
     for i, kind in enumerate(in_order(labels)):
         rows = [label == kind for label in labels]
-        panel.scatter(*points[rows].T, facecolor=colour(i), marker=marker(i), label=kind, **look)
+        panel.scatter(
+            *points[rows].T, facecolor=colour(i), marker=marker(i), label=kind, **look
+        )
 
 
 def join(panel, points, pairs, **look):
@@ -176,7 +193,9 @@ def towards(panel, words, head, tail, corner):
     """Grey words, and an arrow from a corner of them; places are shares of the panel."""
     arrow = {"arrowstyle": "-|>", "color": "#888888", "linewidth": 1.4, "relpos": corner}
     look = {"ha": ["left", "right"][corner[0]], "va": ["bottom", "top"][corner[1]]}
-    panel.annotate(words, head, tail, "axes fraction", color=GREY, arrowprops=arrow, **look)
+    panel.annotate(
+        words, head, tail, "axes fraction", color=GREY, arrowprops=arrow, **look
+    )
 
 
 def legend(figure, place="lower center", **look):

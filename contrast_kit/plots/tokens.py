@@ -6,7 +6,16 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from contrast_kit._util import choose
-from contrast_kit.plots.style import FAINT, INK, WIDTH, by_panel, draw_cells, panels, single, styled
+from contrast_kit.plots.style import (
+    FAINT,
+    INK,
+    WIDTH,
+    by_panel,
+    draw_cells,
+    panels,
+    single,
+    styled,
+)
 
 # Dark, middle and light, so that the kinds differ in a grey print too. (fill, ink, legend)
 KINDS = {
@@ -18,7 +27,11 @@ KINDS = {
     "special": ("#E4E4E4", "#777777", "never selected (special, padding)"),
 }
 WHITE_CELL = "#EFEFEF"  # in a board without words, where white cells would leave no edge to see where a row ends
-PADDING, LINE, TYPE = 0.16, 0.3, 9.5  # inches around a token, inches a row is high, points
+PADDING, LINE, TYPE = (
+    0.16,
+    0.3,
+    9.5,
+)  # inches around a token, inches a row is high, points
 FEW = 30  # rows; more are numbered, not named
 
 
@@ -89,7 +102,11 @@ def mask_heatmap(
 
 def _rows(rows):
     """Rows by their names."""
-    return rows if isinstance(rows, Mapping) else {f"view {i}": row for i, row in enumerate(rows)}
+    return (
+        rows
+        if isinstance(rows, Mapping)
+        else {f"view {i}": row for i, row in enumerate(rows)}
+    )
 
 
 def _coded(rows):
@@ -122,7 +139,15 @@ def _draw_words(rows, codes, words, title):
                 fill, ink, _ = KINDS[codes[name][t]]
                 look = {"color": fill, "edgecolor": FAINT, "linewidth": 0.7}
                 axes.barh(y, -widths[t], LINE, end, **look)
-                _write(axes, end - widths[t] / 2, y, row[t], ha="center", color=ink, gid="token")
+                _write(
+                    axes,
+                    end - widths[t] / 2,
+                    y,
+                    row[t],
+                    ha="center",
+                    color=ink,
+                    gid="token",
+                )
             _write(axes, left - 0.1, y, name, ha="right")
     _legend(figure, codes.values(), words)
     return figure
@@ -179,7 +204,9 @@ def _draw_cells(boards, words, columns, title):
     height = 0.9 + rows * (0.08 if rows > FEW else 0.22) + 0.5 * (columns is not None)
     figure, drawn = panels(boards, height, title=title, sharey=True)
     for panel, _, board in drawn:
-        cells = [[fills[kind] for kind in row] for row in board.values()]  # [rows, tokens, 3]
+        cells = [
+            [fills[kind] for kind in row] for row in board.values()
+        ]  # [rows, tokens, 3]
         draw_cells(panel, cells, 1.0 if rows <= FEW else 0.3, "auto")
         if columns is None:
             panel.set_xlabel("token position")

@@ -19,7 +19,15 @@
 `examples/` has more: the search of a paper's grid, transfer between tasks, GLUE's submission files, tasks of mteb.
 """
 
-from contrast_kit.tasks import answers, priors, prompting, protocols, scoreboard, squad, standard
+from contrast_kit.tasks import (
+    answers,
+    priors,
+    prompting,
+    protocols,
+    scoreboard,
+    squad,
+    standard,
+)
 from contrast_kit.tasks.fine_tuning import FineTuned, fine_tune, predict
 from contrast_kit.tasks.metrics import (
     METRICS,
@@ -32,7 +40,12 @@ from contrast_kit.tasks.metrics import (
     spearman,
 )
 from contrast_kit.tasks.pairs import PairCosines, hard_pairs, similar_against_random
-from contrast_kit.tasks.priors import count_words, picture_only, picture_vectors, question_only
+from contrast_kit.tasks.priors import (
+    count_words,
+    picture_only,
+    picture_vectors,
+    question_only,
+)
 from contrast_kit.tasks.probes import (
     encoder_hash,
     fill_rate,

@@ -52,7 +52,9 @@ def golds(row: Mapping[str, Any]) -> list[str]:
 
 def scores_of(predicted: str, row: Mapping[str, Any]) -> tuple[float, float]:
     """EM and F1 of one answer, each the best over the gold answers."""
-    em, word_f1 = (max(metric(predicted, gold) for gold in golds(row)) for metric in (exact, f1))
+    em, word_f1 = (
+        max(metric(predicted, gold) for gold in golds(row)) for metric in (exact, f1)
+    )
     return em, word_f1
 
 
@@ -75,7 +77,9 @@ def score(predictions: Mapping[str, str], rows: Any) -> dict[str, float]:
     """
     rows = as_rows(rows)
     if len({row["id"] for row in rows}) < len(rows):
-        raise ValueError("An id occurs twice: one prediction would stand for two questions.")
+        raise ValueError(
+            "An id occurs twice: one prediction would stand for two questions."
+        )
     each = np.array([scores_of(predictions[row["id"]], row) for row in rows])  # [N, 2]
     has = np.array([bool(in_lists(row["answers"])["text"]) for row in rows])  # [N]
     result = {}
@@ -95,7 +99,9 @@ def score(predictions: Mapping[str, str], rows: Any) -> dict[str, float]:
 
 
 def best_threshold(
-    answers: Mapping[str, tuple[str, float]], rows: Any, metric: Literal["f1", "exact"] = "f1"
+    answers: Mapping[str, tuple[str, float]],
+    rows: Any,
+    metric: Literal["f1", "exact"] = "f1",
 ) -> float:
     """The threshold on the score of "no answer" with the highest mean EM or F1 on *these* rows.
 
@@ -115,15 +121,23 @@ def best_threshold(
     -3.0
     """
     which = ("exact", "f1").index(metric)
-    gains: dict[float, float] = defaultdict(float)  # equal null scores are answered together
+    gains: dict[float, float] = defaultdict(
+        float
+    )  # equal null scores are answered together
     for row in as_rows(rows):
         text, null = answers[row["id"]]
         gains[null] += scores_of(text, row)[which] - scores_of("", row)[which]
     thresholds = [-np.inf, *sorted(gains)]
-    totals = np.cumsum([0.0, *(gains[null] for null in thresholds[1:])])  # answered up to each
+    totals = np.cumsum(
+        [0.0, *(gains[null] for null in thresholds[1:])]
+    )  # answered up to each
     return float(thresholds[int(totals.argmax())])
 
 
-def apply_threshold(answers: Mapping[str, tuple[str, float]], threshold: float) -> dict[str, str]:
+def apply_threshold(
+    answers: Mapping[str, tuple[str, float]], threshold: float
+) -> dict[str, str]:
     """The answer of each question: "" where its null score is above the threshold."""
-    return {key: "" if null > threshold else text for key, (text, null) in answers.items()}
+    return {
+        key: "" if null > threshold else text for key, (text, null) in answers.items()
+    }

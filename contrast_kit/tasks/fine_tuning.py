@@ -134,7 +134,9 @@ def fine_tune(
         best = BestWeights(task, validation, training.max_length)
     run = fit(objective, texts, training, callback=best, progress=progress)
     tuned = FineTuned(task, objective, run, run.steps, max_length=training.max_length)
-    if best is not None and best.weights is not None:  # not stopped before the first evaluation
+    if (
+        best is not None and best.weights is not None
+    ):  # not stopped before the first evaluation
         objective.load_state_dict(best.weights)
         tuned.best_step, tuned.validation = best.step, best.evaluations
     return tuned
@@ -174,7 +176,12 @@ class BestWeights:
         rows: Any,
         max_length: int,
     ):
-        self.task, self.rows, self.labels, self.max_length = task, rows, labels_of(rows), max_length
+        self.task, self.rows, self.labels, self.max_length = (
+            task,
+            rows,
+            labels_of(rows),
+            max_length,
+        )
         self.evaluations: list[dict[str, float]] = []
         self.weights: dict[str, Tensor] | None = None
         self.step, self.score = 0, -math.inf
@@ -222,8 +229,13 @@ def predict(
         max_length,
         labels=False,
     )
-    generator, cast = torch.Generator().manual_seed(0), autocast(precision, encoder.device)
-    predictions = torch.empty(len(texts), dtype=torch.float32 if objective.regression else int)
+    generator, cast = (
+        torch.Generator().manual_seed(0),
+        autocast(precision, encoder.device),
+    )
+    predictions = torch.empty(
+        len(texts), dtype=torch.float32 if objective.regression else int
+    )
     for rows, view in in_batches(texts, objective, batch_size):
         with cast():
             logits = objective.predicted_logits(view, generator).float()  # [B, C]
@@ -240,7 +252,10 @@ def in_batches(
     with evaluating(objective):
         for rows in order.split(size):
             batch = texts.batch(rows.tolist())
-            yield rows, {key: value.to(objective.encoder.device) for key, value in batch.items()}
+            yield (
+                rows,
+                {key: value.to(objective.encoder.device) for key, value in batch.items()},
+            )
 
 
 def tokenized(

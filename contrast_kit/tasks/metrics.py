@@ -131,7 +131,9 @@ def glue_average(
     >>> round(glue_average(scores, "scl"), 1)
     90.3
     """
-    halves = [scores[name] for name in ("mnli_matched", "mnli_mismatched") if name in scores]
+    halves = [
+        scores[name] for name in ("mnli_matched", "mnli_mismatched") if name in scores
+    ]
     if halves:
         scores = {"mnli": np.mean(halves), **scores}
     return float(np.mean([float(scores[name]) for name in AVERAGED[paper]]))
@@ -155,7 +157,9 @@ def _classes(predicted: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     """A pair of class numbers: scores compared for equality would all be wrong."""
     predicted, labels = _pair(predicted, labels)
     if (predicted != np.round(predicted)).any() or (labels != np.round(labels)).any():
-        raise ValueError("Classes are compared, and these are scores: round them, or take argmax.")
+        raise ValueError(
+            "Classes are compared, and these are scores: round them, or take argmax."
+        )
     return predicted, labels
 
 

@@ -32,7 +32,11 @@ def count_words(
 
 
 def question_only(
-    questions: Sequence[str], answers: Sequence[str], asked: Sequence[str], *, most: int = 1_000
+    questions: Sequence[str],
+    answers: Sequence[str],
+    asked: Sequence[str],
+    *,
+    most: int = 1_000,
 ) -> list[str]:
     """Answers to the questions `asked` from their words alone, learnt from `questions` and their `answers`.
 
@@ -48,7 +52,9 @@ def question_only(
 
     frequent = {answer for answer, _ in Counter(answers).most_common(most)}
     pairs = zip(questions, answers, strict=True)
-    questions, answers = zip(*(pair for pair in pairs if pair[1] in frequent), strict=True)
+    questions, answers = zip(
+        *(pair for pair in pairs if pair[1] in frequent), strict=True
+    )
     bag = CountVectorizer(binary=True, token_pattern=WORD)
     model = SGDClassifier(
         loss="log_loss",
@@ -89,7 +95,10 @@ def picture_vectors(pictures: Any, ids: Sequence[int]) -> np.ndarray:
     `pictures` are `data.Pictures`. It is a fair view for a linear model, which has no question to look by.
     """
     rows = pictures.rows(ids)  # [N], each picture as often as it is asked about
-    hidden, regions = ~pictures.region_mask[rows, :, None], pictures.regions[rows]  # [N, R, 1 or F]
+    hidden, regions = (
+        ~pictures.region_mask[rows, :, None],
+        pictures.regions[rows],
+    )  # [N, R, 1 or F]
     counts = (~hidden).sum(1)  # [N, 1]
     mean = regions.masked_fill(hidden, 0).sum(1) / counts  # [N, F]
     most = regions.masked_fill(hidden, -float("inf")).amax(1)  # [N, F]

@@ -163,7 +163,9 @@ def _cross_validated(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for strength in STRENGTHS:
-            model = _model(task, strength, seed, 200, 1e-3)  # enough to rank five strengths
+            model = _model(
+                task, strength, seed, 200, 1e-3
+            )  # enough to rank five strengths
             scores.append(
                 cross_val_score(
                     model,
@@ -272,10 +274,14 @@ def fill_rate(
         for place in range(batch["input_ids"].shape[1]):
             rows = batch["maskable"][:, place]  # the texts that have a word there
             if rows.any():
-                view = {key: value[rows].to(encoder.device) for key, value in batch.items()}
+                view = {
+                    key: value[rows].to(encoder.device) for key, value in batch.items()
+                }
                 hidden = view["input_ids"][:, place].clone()
                 view["input_ids"][:, place] = encoder.tokenizer.mask_token_id
-                scores = encoder.mlm_logits(encoder(view)[:, place])  # [rows, D] -> [rows, V]
+                scores = encoder.mlm_logits(
+                    encoder(view)[:, place]
+                )  # [rows, D] -> [rows, V]
                 hits.append((scores.topk(k).indices == hidden[:, None]).any(1))  # [rows]
     return torch.cat(hits).float().mean().item()
 
@@ -327,7 +333,10 @@ def encoder_hash(module: nn.Module) -> str:
     encoder = module.encoder if isinstance(module, Objective) else module
     parts = [weights_hash(module), sorted(architecture(encoder.model).items())]
     parts += [encoder.pooling, encoder.projection, encoder.max_length]
-    parts += [sorted(encoder.tokenizer.get_vocab().items()), encoder.tokenizer.all_special_tokens]
+    parts += [
+        sorted(encoder.tokenizer.get_vocab().items()),
+        encoder.tokenizer.all_special_tokens,
+    ]
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
 
 

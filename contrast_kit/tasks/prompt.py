@@ -113,11 +113,15 @@ class Prompt(FineTune):
         if self.demonstrations is None:
             return view
         texts = zip(view["input_ids"], view["attention_mask"].bool(), strict=True)
-        rows = [self._demonstrated(text[real], generator) for text, real in texts]  # [T'] each
+        rows = [
+            self._demonstrated(text[real], generator) for text, real in texts
+        ]  # [T'] each
         pad = self.encoder.tokenizer.pad_token_id
         new = {
             "input_ids": pad_sequence(rows, batch_first=True, padding_value=pad),
-            "attention_mask": pad_sequence(list(map(torch.ones_like, rows)), batch_first=True),
+            "attention_mask": pad_sequence(
+                list(map(torch.ones_like, rows)), batch_first=True
+            ),
         }
         return {name: value for name, value in view.items() if value.ndim == 1} | new
 
@@ -126,7 +130,9 @@ class Prompt(FineTune):
         question, parts = tuple(text.tolist()), [text]
         draw = dict(generator=generator, device=generator.device if generator else "cpu")
         for solved, asked in zip(*self.demonstrations, strict=True):
-            others = [row for row, other in zip(solved, asked, strict=True) if other != question]
+            others = [
+                row for row, other in zip(solved, asked, strict=True) if other != question
+            ]
             others = others or solved
             parts.append(others[int(torch.randint(len(others), (), **draw))].to(text))
         return torch.cat(parts)[: min(self.config.max_length, self.encoder.max_length)]
@@ -135,7 +141,9 @@ class Prompt(FineTune):
         """The mean of the logits over `samples` draws of demonstrations, [B, C]; without them the logits."""
         if self.demonstrations is None:
             return self.logits(view)
-        views = (self.with_demonstrations(view, generator) for _ in range(self.config.samples))
+        views = (
+            self.with_demonstrations(view, generator) for _ in range(self.config.samples)
+        )
         return sum(map(self.logits, views)) / self.config.samples
 
     def scores(self, hidden, view):
@@ -165,7 +173,9 @@ def refuse_without_word_scores(encoder: Any) -> None:
 def taught_without_words(config: Mapping[str, Any]) -> str | None:
     """The training that a model's configuration names, if that taught it no word scores; else None."""
     kinds = config.get("architectures") or []
-    if config.get("model_type") == "electra" and any("PreTraining" in kind for kind in kinds):
+    if config.get("model_type") == "electra" and any(
+        "PreTraining" in kind for kind in kinds
+    ):
         return "ELECTRA's replaced token detection"
     return config.get("taught_without_words")
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
+from contrast_kit.data.papers import LM_BFF_TEMPLATES
 from contrast_kit.data.rows import as_rows, column
 from contrast_kit.encoder import Encoder
 from contrast_kit.objectives import FineTune
-from contrast_kit.papers import LM_BFF_TEMPLATES
 from contrast_kit.tasks import fine_tuning
 from contrast_kit.tasks.prompt import Demonstrations, Prompt
 from contrast_kit.tasks.protocol import Pipeline
@@ -73,10 +73,14 @@ def _filled(
             raise ValueError(
                 f"Row {values.index(None)} has no {name}, which the template names: leave such rows out."
             )
-        table[name] = [_Text(value) if isinstance(value, str) else value for value in values]
+        table[name] = [
+            _Text(value) if isinstance(value, str) else value for value in values
+        ]
     texts = []
     for row, word in enumerate(words):
-        texts.append(template.format(mask=word, **{name: table[name][row] for name in names}))
+        texts.append(
+            template.format(mask=word, **{name: table[name][row] for name in names})
+        )
     return texts
 
 
@@ -99,7 +103,9 @@ def prompts(
     [{'text': 'a fine kite . it was [MASK] .', 'label': 1}]
     """
     if template.count(" {mask}") != 1 or template.count("{mask}") != 1:
-        raise ValueError("A template has {mask} once, after a space: '{sentence} It was {mask}.'")
+        raise ValueError(
+            "A template has {mask} once, after a space: '{sentence} It was {mask}.'"
+        )
     texts = _filled(
         rows,
         template,
@@ -107,7 +113,9 @@ def prompts(
     )
     if not labels:
         return [{"text": text} for text in texts]
-    return [dict(text=t, label=y) for t, y in zip(texts, column(rows, "label"), strict=True)]
+    return [
+        dict(text=t, label=y) for t, y in zip(texts, column(rows, "label"), strict=True)
+    ]
 
 
 def demonstrations(
@@ -115,7 +123,9 @@ def demonstrations(
 ) -> Demonstrations:
     """Rows as solved examples for `Prompt`, which draws one of each class afresh at every use."""
     labels = labels_of(rows).tolist()
-    questions = tokenizer([row["text"] for row in prompts(rows, template, tokenizer)])["input_ids"]
+    questions = tokenizer([row["text"] for row in prompts(rows, template, tokenizer)])[
+        "input_ids"
+    ]
     texts = [
         " " + text
         for text in _filled(

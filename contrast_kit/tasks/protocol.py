@@ -95,7 +95,11 @@ class Protocol(Settings):
         """The settings of fine-tuning at size `n`, as `fine_tune` takes them."""
         length = {"steps": self.steps} if self.steps else {"epochs": self.epochs[n]}
         names = ("lr", "batch_size", "warmup", "evaluate_every", "group_by_length")
-        return length | {name: getattr(self, name) for name in names} | dict(self.fine_tuning)
+        return (
+            length
+            | {name: getattr(self, name) for name in names}
+            | dict(self.fine_tuning)
+        )
 
     def post_training(self, n: int | None) -> dict[str, Any]:
         """The settings of post-training at size `n`, as `fit` takes them."""

@@ -13,7 +13,7 @@ one with the learning rate and the few epochs that a tiny encoder needs:
 
 from dataclasses import replace
 
-from contrast_kit.papers import (
+from contrast_kit.data.papers import (
     CAPT_FINE_TUNING,
     CAPT_SEARCH,
     CMLM_FINE_TUNING_EPOCHS,
@@ -159,7 +159,12 @@ COCO_LM_LARGE = replace(
 """As `COCO_LM`, with the rates that table 7 prints for large++."""
 
 SQUAD = replace(
-    COCO_LM, name="COCO-LM SQuAD 2.0", epochs={None: 2}, lr=3e-5, head=None, mismatched=False
+    COCO_LM,
+    name="COCO-LM SQuAD 2.0",
+    epochs={None: 2},
+    lr=3e-5,
+    head=None,
+    mismatched=False,
 )
 """COCO-LM, tables 1 and 8: SQuAD 2.0's development set, EM and F1, median of 5 seeds, after a search:
 `tasks.squad.run` runs this protocol, `examples/search_a_grid.py` table 8's grid."""

@@ -100,7 +100,9 @@ class Results:
             row |= dict(reported_sd=reported.std(ddof=self.protocol.ddof))
             row |= dict(rule=RULES[rule].format(self.protocol.top))
             row |= dict(mean=test.mean(), sd=test.std(ddof=1), lowest=test.min())
-            rows.append(row | dict(highest=test.max(), runs=len(runs), low=low, high=high))
+            rows.append(
+                row | dict(highest=test.max(), runs=len(runs), low=low, high=high)
+            )
         return pd.DataFrame(rows)
 
     def differences(self, baseline: str) -> "pd.DataFrame":
@@ -134,7 +136,9 @@ class Results:
             d = pairs["test"] - pairs["test_base"]
             means = independent_observations(pairs.assign(difference=d), "difference")
             low, high = interval(means)
-            row |= dict(baseline=baseline, difference=d.mean(), sd=d.std(ddof=1), pairs=len(d))
+            row |= dict(
+                baseline=baseline, difference=d.mean(), sd=d.std(ddof=1), pairs=len(d)
+            )
             wins = float((d > 0).mean() + 0.5 * (d == 0).mean())
             rows.append(row | dict(low=low, high=high, wins=wins))
         return pd.DataFrame(rows)
@@ -171,7 +175,10 @@ class Results:
             by_draw = runs.groupby("draw")["test"]
             within = by_draw.var(ddof=1).mean()
             between = by_draw.mean().var(ddof=1) - within / by_draw.size().mean()
-            rows[method] = {"between_draws": max(between, 0.0) ** 0.5, "between_seeds": within**0.5}
+            rows[method] = {
+                "between_draws": max(between, 0.0) ** 0.5,
+                "between_seeds": within**0.5,
+            }
         return pd.DataFrame(rows).T.rename_axis("method")
 
     def _groups(self) -> Iterator[tuple[dict[str, Any], "pd.DataFrame"]]:
@@ -203,7 +210,9 @@ class Results:
     def _check_one_kind(self) -> None:
         """Raise for runs of several tasks or sizes, which would be mixed."""
         if len({(row["task"], row["n"]) for row, _ in self._groups()}) > 1:
-            raise ValueError("These are runs of several tasks or sizes: choose the rows of one.")
+            raise ValueError(
+                "These are runs of several tasks or sizes: choose the rows of one."
+            )
 
     def __repr__(self) -> str:
         text = f"{self.protocol.name}: {len(self.table)} runs"
@@ -221,7 +230,9 @@ def selected_runs(runs: "pd.DataFrame", protocol: Protocol) -> "pd.DataFrame":
     if count is None:
         return runs
     if runs["validation"].isna().any():
-        raise ValueError("These runs had no validation rows, so none of them can be selected.")
+        raise ValueError(
+            "These runs had no validation rows, so none of them can be selected."
+        )
     return runs.sort_values(["draw", "seed"]).nlargest(
         count,
         "validation",

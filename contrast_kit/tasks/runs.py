@@ -23,7 +23,14 @@ from contrast_kit.tasks.probes import encoder_hash, fit_probe, weights_hash
 from contrast_kit.tasks.protocol import PIPELINES, Pipeline, Protocol, Sweep
 from contrast_kit.tasks.results import KEY, MISMATCHED, Results, collect
 from contrast_kit.tasks.splits import HeldOut, draw, hold_out, shots, split_hash
-from contrast_kit.tasks.table import Task, TaskData, labels_of, score, select_rows, texts_of
+from contrast_kit.tasks.table import (
+    Task,
+    TaskData,
+    labels_of,
+    score,
+    select_rows,
+    texts_of,
+)
 from contrast_kit.training import fit
 
 
@@ -65,7 +72,11 @@ def plan_runs(
         source = split_hash(each.train, *held.parts)
         for size, number, seed in product(protocol.sizes, draws, protocol.seeds):
             same_rows = size is None or protocol.fraction or protocol.shots
-            if same_rows and protocol.temperature is None and number > protocol.first_draw:
+            if (
+                same_rows
+                and protocol.temperature is None
+                and number > protocol.first_draw
+            ):
                 continue  # the same run again would pass for an independent one
             if protocol.shots is not None:
                 chosen, kept = shots(labels, protocol.shots, seed)
@@ -75,7 +86,9 @@ def plan_runs(
                 chosen = draw(labels, count, [protocol.split_seed, 2])
             else:
                 how = dict(stratified=protocol.stratified, per_class=protocol.per_class)
-                chosen = draw(labels, size, [protocol.split_seed, number, size or 0], **how)
+                chosen = draw(
+                    labels, size, [protocol.split_seed, number, size or 0], **how
+                )
             facts = (each, held, source, size, number, seed, chosen)
             for name, pipeline in pipelines.items():
                 yield PlannedRun(protocol, name, pipeline, *facts)
@@ -100,7 +113,9 @@ def rows_of(planned: PlannedRun, paraphraser: Callable | None = None) -> tuple[A
     train = texts = select_rows(rows, chosen)
     if protocol.temperature is not None:
         columns = planned.task.columns_in(column_names(train))
-        noise = dict(copies=protocol.copies, temperature=protocol.temperature, seed=planned.draw)
+        noise = dict(
+            copies=protocol.copies, temperature=protocol.temperature, seed=planned.draw
+        )
         train = texts = augmented(train, paraphraser, columns, **noise)
     others = sorted(set(range(len(rows))) - set(chosen))
     further = min(planned.pipeline.unlabeled, len(others))
@@ -148,7 +163,9 @@ def run(
     refuse_overridden(protocol.choose, settings)
     if not isinstance(methods, Mapping):
         methods = {name: PIPELINES[name] for name in methods}
-    plan = list(plan_runs(protocol, [data] if isinstance(data, TaskData) else data, methods))
+    plan = list(
+        plan_runs(protocol, [data] if isinstance(data, TaskData) else data, methods)
+    )
     picks = protocol.choose or protocol.report in ("top", "best")
     if picks and any(planned.held.validation is None for planned in plan):
         raise ValueError(
@@ -187,9 +204,7 @@ def _setting_hash(
 ) -> str:
     """A hash of everything that decides a run's result, apart from its key."""
     protocol, pipeline = planned.protocol, planned.pipeline
-    names = (
-        "choose head stratified per_class fraction shots split_seed validation mismatched copies"
-    )
+    names = "choose head stratified per_class fraction shots split_seed validation mismatched copies"
     decisive = [getattr(protocol, name) for name in names.split()]
     decisive += [pipeline.description, planned.task, planned.source, start]
     decisive += [sorted(settings.items()), protocol.training(planned.size)]
@@ -217,7 +232,10 @@ def _run_one(
         begin = post_train(start, pipeline, texts, **how, **options)
         post = weights_hash(begin)
     if pipeline.frozen:
-        model, facts = fit_probe(encoder_of(begin), train, **how), {"best_step": 0, "steps": 0}
+        model, facts = (
+            fit_probe(encoder_of(begin), train, **how),
+            {"best_step": 0, "steps": 0},
+        )
         best = {} if held.validation is None else model.evaluate(held.validation)
     else:
         model, point = _tuned(planned, begin, train, how | settings)
@@ -251,17 +269,26 @@ def post_train(
         columns = task.columns_in(column_names(rows))
         pairs = reworded(rows, pipeline.paraphraser, columns, seed=seed)
         texts = Paraphrased(pairs, encoder.tokenizer, columns, length)
-    done = fit(pipeline.post(encoder, seed=seed), texts, seed=seed, progress=False, **settings)
+    done = fit(
+        pipeline.post(encoder, seed=seed), texts, seed=seed, progress=False, **settings
+    )
     if done.interrupted:
         raise KeyboardInterrupt
     return encoder
 
 
 def _tuned(
-    planned: PlannedRun, start: Encoder | FineTune, train: Any, settings: Mapping[str, Any]
+    planned: PlannedRun,
+    start: Encoder | FineTune,
+    train: Any,
+    settings: Mapping[str, Any],
 ) -> tuple[FineTuned, dict[str, Any]]:
     """The model fine-tuned on the rows, best by validation over the protocol's grid `choose`, and its point there."""
-    protocol, method, metric = planned.protocol, planned.pipeline.tune, planned.task.metrics[0]
+    protocol, method, metric = (
+        planned.protocol,
+        planned.pipeline.tune,
+        planned.task.metrics[0],
+    )
     if protocol.head is not None and "head" not in getattr(method, "keywords", {}):
         method = partial(method, head=protocol.head)
     tune = partial(fine_tune, method=method)
@@ -321,13 +348,17 @@ def sweep(
         tables.append(results.table)
         if not results.complete:
             break
-    return Results(pd.concat(tables, ignore_index=True), plan.base, results.complete, (plan.by,))
+    return Results(
+        pd.concat(tables, ignore_index=True), plan.base, results.complete, (plan.by,)
+    )
 
 
 def baseline(
     protocol: Protocol,
     data: TaskData,
-    predict: Callable[[Sequence[str], np.ndarray, Sequence[str]], np.ndarray] = count_words,
+    predict: Callable[
+        [Sequence[str], np.ndarray, Sequence[str]], np.ndarray
+    ] = count_words,
     name: str = "counting words",
     *,
     paraphraser: Callable | None = None,
@@ -362,7 +393,9 @@ def baseline(
         for part in ("validation", "test"):
             row[part], unseen = None, getattr(planned.held, part)
             if unseen is not None:
-                predicted = predict(_joined(data, train), labels_of(train), _joined(data, unseen))
+                predicted = predict(
+                    _joined(data, train), labels_of(train), _joined(data, unseen)
+                )
                 row[part] = score(planned.task, predicted, labels_of(unseen))[metric]
         rows.append(row | {"split": split_hash(train, *planned.held.parts)})
     return Results(pd.DataFrame(rows), protocol)

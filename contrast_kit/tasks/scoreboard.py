@@ -108,7 +108,11 @@ class EvalSuite:
         return cls(
             toyshop.probe_pairs(pairs, seed=seed),
             hard_pairs(pairs, seed),
-            list(zip(graded["sentence1"], graded["sentence2"], graded["label"], strict=True)),
+            list(
+                zip(
+                    graded["sentence1"], graded["sentence2"], graded["label"], strict=True
+                )
+            ),
             {name: with_at_most(load(f"toyshop/{name}"), rows) for name in tasks},
         )
 
@@ -133,7 +137,10 @@ class WordCounts:
         idf: list[str] | None = None,
     ) -> None:
         self.tokenizer = tokenizer
-        self.vocabulary = {"mask_id": tokenizer.mask_token_id, "vocab_size": len(tokenizer)}
+        self.vocabulary = {
+            "mask_id": tokenizer.mask_token_id,
+            "vocab_size": len(tokenizer),
+        }
         self.weights = torch.ones(len(tokenizer))  # [V]
         if idf is not None:
             parts = (
@@ -155,7 +162,9 @@ class WordCounts:
         """Counts of each row of a view, [B, T] -> [B, V]."""
         special = torch.tensor(self.tokenizer.all_special_ids)
         size, rows = len(self.tokenizer), view["input_ids"]
-        rows = [torch.bincount(ids[~torch.isin(ids, special)], minlength=size) for ids in rows]
+        rows = [
+            torch.bincount(ids[~torch.isin(ids, special)], minlength=size) for ids in rows
+        ]
         return torch.stack(rows) * self.weights
 
 
@@ -191,7 +200,9 @@ class Centred:
         return _encode_view(self.encoder, view) - self.mean
 
 
-def measure(encoder: Encoder | WordCounts | Centred, suite: EvalSuite) -> dict[str, float]:
+def measure(
+    encoder: Encoder | WordCounts | Centred, suite: EvalSuite
+) -> dict[str, float]:
     """One row of the scoreboard; the columns are explained at the top of this module.
 
     Args:
@@ -210,9 +221,13 @@ def measure(encoder: Encoder | WordCounts | Centred, suite: EvalSuite) -> dict[s
         >>> row["auc"] > 0.9, row["auc_hard"] < row["auc"]
         (True, True)
     """
-    a, b = (vectors_of(encoder, texts) for texts in zip(*suite.pairs, strict=True))  # [N, D] each
+    a, b = (
+        vectors_of(encoder, texts) for texts in zip(*suite.pairs, strict=True)
+    )  # [N, D] each
     first, second, scores = zip(*suite.graded, strict=True)
-    cosines = geometry.pair_cosines(vectors_of(encoder, first), vectors_of(encoder, second))
+    cosines = geometry.pair_cosines(
+        vectors_of(encoder, first), vectors_of(encoder, second)
+    )
     row = {"sts": spearman(cosines.numpy(), scores)}
     for name, data in suite.probes.items():
         scores = probe(encoder, data, strength=PROBE_STRENGTH)
@@ -230,7 +245,9 @@ def measure(encoder: Encoder | WordCounts | Centred, suite: EvalSuite) -> dict[s
 
 def with_at_most(data: TaskData, rows: int) -> TaskData:
     """The task with the first `rows` rows of its training and validation splits."""
-    splits = {name: first_rows(getattr(data, name), rows) for name in ("train", "validation")}
+    splits = {
+        name: first_rows(getattr(data, name), rows) for name in ("train", "validation")
+    }
     return replace(data, splits=splits)
 
 

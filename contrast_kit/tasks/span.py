@@ -53,7 +53,10 @@ class Span(Objective):
     weights = {"start": 0.5, "end": 0.5}
 
     def build(self):
-        self.dropout, self.out = nn.Dropout(self.config.dropout), nn.Linear(self.encoder.width, 2)
+        self.dropout, self.out = (
+            nn.Dropout(self.config.dropout),
+            nn.Linear(self.encoder.width, 2),
+        )
         nn.init.normal_(self.out.weight, std=0.02)
         nn.init.zeros_(self.out.bias)
 
@@ -61,7 +64,9 @@ class Span(Objective):
         for place in ("start", "end"):
             allowed = batch["answerable"].gather(1, batch[place].unsqueeze(1))
             if reads(allowed) and not allowed.all():
-                raise ValueError(f"The {place} of an answer lies outside the paragraph and [CLS].")
+                raise ValueError(
+                    f"The {place} of an answer lies outside the paragraph and [CLS]."
+                )
         return {"text": dict(batch)}
 
     def term_counts(self, name, view):
@@ -82,5 +87,7 @@ class Span(Objective):
 
     def scores(self, hidden, view):
         """The logits, from the last states."""
-        scores = floats(self.out(self.dropout(hidden)), "scores")  # [B, T, D] -> [B, T, 2]
+        scores = floats(
+            self.out(self.dropout(hidden)), "scores"
+        )  # [B, T, D] -> [B, T, 2]
         return scores.masked_fill(~view["answerable"].unsqueeze(2), -torch.inf)

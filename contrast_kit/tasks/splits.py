@@ -49,8 +49,12 @@ def draw(
         return _enough(order[:n], n, "The data").tolist()
     classes, counts = np.unique(labels[rows], return_counts=True)
     if per_class and n % len(classes):
-        raise ValueError(f"{n} rows do not divide into {len(classes)} classes of one size.")
-    shares = [n // len(classes)] * len(classes) if per_class else _in_proportion(n, counts)
+        raise ValueError(
+            f"{n} rows do not divide into {len(classes)} classes of one size."
+        )
+    shares = (
+        [n // len(classes)] * len(classes) if per_class else _in_proportion(n, counts)
+    )
     chosen = [
         _enough(
             order[labels[order] == label][:share],
@@ -70,7 +74,9 @@ def _enough(
 ) -> Any:
     """The rows; raises where they are fewer than n: a smaller draw would pass for one of n."""
     if len(rows) < n:
-        raise ValueError(f"{name} has {len(rows)} rows, fewer than the {n} that are wanted.")
+        raise ValueError(
+            f"{name} has {len(rows)} rows, fewer than the {n} that are wanted."
+        )
     return rows
 
 
@@ -106,7 +112,9 @@ def shots(
     order = np.arange(len(labels))
     np.random.RandomState(seed).shuffle(order)
     by_class: dict[Any, list[int]] = {}
-    for row, label in zip(order.tolist(), np.asarray(labels)[order].tolist(), strict=True):
+    for row, label in zip(
+        order.tolist(), np.asarray(labels)[order].tolist(), strict=True
+    ):
         by_class.setdefault(label, []).append(row)
     chosen = [
         _enough(
@@ -131,7 +139,9 @@ class HeldOut:
     @property
     def parts(self) -> list:
         """The rows to select by, to test with, and any mismatched ones."""
-        return [self.validation, self.test] + ([] if self.mismatched is None else [self.mismatched])
+        return [self.validation, self.test] + (
+            [] if self.mismatched is None else [self.mismatched]
+        )
 
 
 def hold_out(

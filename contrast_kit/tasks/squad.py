@@ -58,7 +58,10 @@ class Reader:
             n: answers to keep; also how many starts and ends are considered in each window.
             max_answer: the longest answer in tokens. Not printed; 30 is usual.
         """
-        blank = [dict(row) | {"answers": {"text": [], "answer_start": []}} for row in as_rows(rows)]
+        blank = [
+            dict(row) | {"answers": {"text": [], "answer_start": []}}
+            for row in as_rows(rows)
+        ]
         encoder = self.objective.encoder
         length = min(self.max_length, encoder.max_length)
         windows = Windows(
@@ -118,7 +121,9 @@ def spans(
     [(1, 2, 5.0), (2, 2, 4.0)]
     """
     places = 1 + np.flatnonzero(np.isfinite(logits[1:, 0]))
-    starts, ends = (places[np.argsort(-logits[places, i], kind="stable")[:n]] for i in (0, 1))
+    starts, ends = (
+        places[np.argsort(-logits[places, i], kind="stable")[:n]] for i in (0, 1)
+    )
     i, j = np.meshgrid(starts, ends, indexing="ij")  # [n, n]
     legal = (i <= j) & (j - i < max_answer)
     i, j = i[legal], j[legal]
@@ -203,7 +208,9 @@ def evaluate_across(answers: Mapping[str, Scored], rows: Any) -> dict[str, float
     predictions: dict[str, str] = {}
     for side, half in halves.items():
         threshold = best_threshold(answers, halves[not side])
-        predictions |= apply_threshold({row["id"]: answers[row["id"]] for row in half}, threshold)
+        predictions |= apply_threshold(
+            {row["id"]: answers[row["id"]] for row in half}, threshold
+        )
     result = score(predictions, rows)
     for metric in ("exact", "f1"):
         best = apply_threshold(answers, best_threshold(answers, rows, metric))
@@ -258,7 +265,9 @@ def run(
             raise KeyboardInterrupt
         scores = evaluate_across(reader.answers(validation), validation)
         row = dict(zip(KEY, key, strict=True)) | {"metric": "f1", "validation": None}
-        row |= {"test": scores.pop("f1")} | {f"test_{name}": x for name, x in scores.items()}
+        row |= {"test": scores.pop("f1")} | {
+            f"test_{name}": x for name, x in scores.items()
+        }
         return row | facts | {"steps": reader.run.steps}
 
     plan = {

@@ -110,9 +110,13 @@ def get_task(name: str | Path | Task) -> Task:
     """
     if isinstance(name, Task):
         return name
-    last = Path(name).name.lower().partition("_")[0]  # amazon_kitchen is one of the Amazon sets
+    last = (
+        Path(name).name.lower().partition("_")[0]
+    )  # amazon_kitchen is one of the Amazon sets
     by_folder = {task.folder.lower(): task.name for task in glue.TASKS.values()}
-    return choose(TASKS, by_folder.get(last, last), "task in the table (tasks.Task makes one)")
+    return choose(
+        TASKS, by_folder.get(last, last), "task in the table (tasks.Task makes one)"
+    )
 
 
 def score(
@@ -199,7 +203,11 @@ class TaskData:
 
 
 def load(
-    name: str | Path, *, task: Task | str | None = None, label: str = "label", **options: Any
+    name: str | Path,
+    *,
+    task: Task | str | None = None,
+    label: str = "label",
+    **options: Any,
 ) -> TaskData:
     """Load the data of a task, with its row of the table. Takes what `data.load` takes, with the same options.
 

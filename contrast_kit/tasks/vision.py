@@ -11,7 +11,9 @@ from contrast_kit.data.rows import column, column_names
 
 ARTICLES = frozenset(("a", "an", "the"))
 NUMBERS = "zero one two three four five six seven eight nine ten"
-DIGITS = {word: str(number) for number, word in enumerate(NUMBERS.split())} | {"none": "0"}
+DIGITS = {word: str(number) for number, word in enumerate(NUMBERS.split())} | {
+    "none": "0"
+}
 _CONTRACTIONS = (
     "ain't aren't can't could've couldn't didn't doesn't don't hadn't hasn't haven't he'd he's how'd how's i'm i've "
     "isn't it'd let's mightn't might've mustn't must've needn't o'clock oughtn't she's should've shouldn't that's "
@@ -38,7 +40,9 @@ def normalise_answer(answer: str) -> str:
     return " ".join(CONTRACTIONS.get(word, word) for word in words)
 
 
-def soft_accuracies(predicted: Sequence[str], answers: Sequence[Sequence[str]]) -> np.ndarray:
+def soft_accuracies(
+    predicted: Sequence[str], answers: Sequence[Sequence[str]]
+) -> np.ndarray:
     """How right each answer is according to the people who were asked, [N] from 0 to 1.
 
     VQA (Antol et al. 2015): an answer is right where three *other* people gave it. So each person is left out in turn,
@@ -114,7 +118,9 @@ def gqa_scores(rows: Any, predicted: Sequence[str]) -> dict[str, float]:
     for name, key in (("validity", "valid"), ("plausibility", "plausible")):
         if key in names:
             pairs = zip(predicted, column(rows, key), strict=True)
-            scores[name] = float(np.mean([answer in allowed for answer, allowed in pairs]))
+            scores[name] = float(
+                np.mean([answer in allowed for answer, allowed in pairs])
+            )
     if "group" in names:
         scores["distribution"] = _distribution(
             predicted,
@@ -171,6 +177,8 @@ def _distribution(
         true[group][answer] += 1
     sums, sizes = [], []
     for group, counts in true.items():
-        sums.append(sum((given[group, answer] - n) ** 2 / n for answer, n in counts.items()))
+        sums.append(
+            sum((given[group, answer] - n) ** 2 / n for answer, n in counts.items())
+        )
         sizes.append(counts.total())
     return float(np.average(sums, weights=sizes))

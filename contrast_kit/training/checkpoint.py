@@ -47,7 +47,9 @@ def settings(objective: nn.Module, training: Any) -> dict[str, Any]:
     facts = {
         "objective": type(objective).__name__,
         "config": dataclasses.asdict(objective.config),
-        "training": {k: v for k, v in dataclasses.asdict(training).items() if k not in FREE},
+        "training": {
+            k: v for k, v in dataclasses.asdict(training).items() if k not in FREE
+        },
         "pooling": objective.encoder.pooling,
         "architecture": {k: v for k, v in model.items() if k not in SAVED_DIFFERENTLY},
     }
@@ -90,7 +92,9 @@ def save(folder: Path, step: int, trained: Trained, state: dict[str, Any]) -> No
             _tidy(folder)
         except (OSError, RuntimeError) as error:  # torch calls a full disk a RuntimeError
             problem = error
-    if distributed.anywhere(problem is not None, device):  # else the others would wait for ever
+    if distributed.anywhere(
+        problem is not None, device
+    ):  # else the others would wait for ever
         reason = problem or "by the first process"
         raise OSError(
             f"The checkpoint {final} could not be written ({reason}); {describe_newest(folder)}."
@@ -105,7 +109,9 @@ def _of_all_processes(state: Tensor, device: torch.device) -> Tensor:
 def _tidy(folder: Path, keep: int = 2) -> None:
     """Delete all but the newest checkpoints, and what a run left that was killed while it wrote or deleted one."""
     for rest in folder.glob(".step-*"):
-        if re.fullmatch(r"\.step-\d{8,}\.(draft|gone)", rest.name):  # another name is the reader's
+        if re.fullmatch(
+            r"\.step-\d{8,}\.(draft|gone)", rest.name
+        ):  # another name is the reader's
             shutil.rmtree(rest, ignore_errors=True)
     for old in checkpoints(folder)[:-keep]:
         remove_folder(old)
@@ -114,7 +120,9 @@ def _tidy(folder: Path, keep: int = 2) -> None:
 def checkpoints(folder: Path) -> list[Path]:
     """The checkpoints of a run, oldest first."""
     folders = Path(folder).glob("step-*")
-    whole = [path for path in folders if path.name[5:].isdigit() and (path / STATE).exists()]
+    whole = [
+        path for path in folders if path.name[5:].isdigit() and (path / STATE).exists()
+    ]
     return sorted(whole, key=lambda path: int(path.name[5:]))
 
 
@@ -130,7 +138,9 @@ def describe_newest(folder: Path | None) -> str:
 def check_folder(folder: Path, resume: bool) -> None:
     """Raise a ValueError for a file, and for a new run in a folder that holds another run's checkpoints."""
     if folder.is_file():
-        raise ValueError(f"{folder} is a file, so it can hold no checkpoints: name a folder.")
+        raise ValueError(
+            f"{folder} is a file, so it can hold no checkpoints: name a folder."
+        )
     newest = checkpoints(folder)[-1:]
     if newest and not resume:
         raise ValueError(
@@ -158,7 +168,9 @@ def one_writer(folder: Path) -> Iterator[None]:
         (folder / ".run.lock").unlink(missing_ok=True)
 
 
-def load(folder: Path, trained: Trained, expected: dict[str, Any]) -> dict[str, Any] | None:
+def load(
+    folder: Path, trained: Trained, expected: dict[str, Any]
+) -> dict[str, Any] | None:
     """Bring a run back to its newest checkpoint; None if there is none. Returns what `save` was given as `state`.
 
     Raises a ValueError if the checkpoint belongs to other settings (it names the first that differs), or is damaged.
@@ -200,7 +212,9 @@ def _check_settings(path: Path, saved: Any, expected: Any, name: str = "") -> No
         )
 
 
-def _restore_random(tensors: dict[str, Tensor], generator: torch.Generator, seed: int) -> None:
+def _restore_random(
+    tensors: dict[str, Tensor], generator: torch.Generator, seed: int
+) -> None:
     """Go on in the random streams of a checkpoint where they fit these processes and this device, else in new ones."""
     here = distributed.rank()
     same_device = len(tensors["noise"]) == len(generator.get_state())

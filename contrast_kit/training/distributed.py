@@ -138,7 +138,9 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     if count() == 1 or not trained:
         return
-    touched = torch.tensor([float(p.grad is not None) for p in trained], device=trained[0].device)
+    touched = torch.tensor(
+        [float(p.grad is not None) for p in trained], device=trained[0].device
+    )
     for parameter, processes in zip(trained, total(touched).tolist(), strict=True):
         if processes:
             if parameter.grad is None:

@@ -73,7 +73,9 @@ def fit(
         raise ValueError(
             "resume=True needs the folder in which the checkpoints are: fit(…, folder='runs/cmlm')."
         )
-    with torch.inference_mode(False):  # with gradients, even inside a reader's torch.no_grad()
+    with torch.inference_mode(
+        False
+    ):  # with gradients, even inside a reader's torch.no_grad()
         loop = _Loop(objective, dataset, training, folder)
         first = distributed.rank() == 0
         with checkpoint.one_writer(folder) if folder and first else nullcontext():
@@ -83,7 +85,9 @@ def fit(
 class _Loop:
     """One run of `fit`: what it holds, and one method per thing it does."""
 
-    def __init__(self, objective: Objective, dataset: Any, training: Training, folder: Path | None):
+    def __init__(
+        self, objective: Objective, dataset: Any, training: Training, folder: Path | None
+    ):
         self.device = distributed.start()
         check_trainable(objective, training, self.device)
         self.objective, self.training = objective.to(self.device), training
@@ -102,14 +106,18 @@ class _Loop:
             )
         distributed.same_weights(objective)
         # The order of the data and the noise of the views are the same on all processes; each draws its own dropout.
-        self.seed = int(training.seed) * 1_000_003 % 2**63  # as large as a generator takes
+        self.seed = (
+            int(training.seed) * 1_000_003 % 2**63
+        )  # as large as a generator takes
         generator = torch.Generator(self.device).manual_seed(self.seed)
         self.trained = checkpoint.Trained(objective, self.optimizer, generator)
         self.total = training.total_steps(len(self.batches))
         self.result = Run(objective, training, total=self.total, folder=folder)
         self.saved = 0  # the last step kept
 
-    def run(self, resume: bool, callback: Callable[[Run], None] | None, show: bool) -> Run:
+    def run(
+        self, resume: bool, callback: Callable[[Run], None] | None, show: bool
+    ) -> Run:
         """From the first step, or the checkpoint's, to the last; the caller's random state is left as it was."""
         result = self.result
         with self.own_random_state(), stop_on_signal() as stop:
@@ -117,7 +125,9 @@ class _Loop:
             if resume:
                 self.restore()
             self.objective.train()
-            bar = tqdm(total=self.total, initial=result.steps, unit="step", disable=not show)
+            bar = tqdm(
+                total=self.total, initial=result.steps, unit="step", disable=not show
+            )
             start = time.monotonic() - result.seconds
             try:
                 while result.steps < self.total:
@@ -147,13 +157,19 @@ class _Loop:
     def step(self, step: int) -> dict[str, Any]:
         """One optimizer step; returns its parts, learning rate and gradient norm."""
         training, objective = self.training, self.objective
-        end = min((step + 1) * training.accumulate, training.total_batches(len(self.batches)))
-        batches = [self.batch(number) for number in range(step * training.accumulate, end)]
+        end = min(
+            (step + 1) * training.accumulate, training.total_batches(len(self.batches))
+        )
+        batches = [
+            self.batch(number) for number in range(step * training.accumulate, end)
+        ]
         objective.set_progress(step, self.total)
         self.optimizer.zero_grad(set_to_none=True)
         options = dict(chunk_size=training.chunk_size, autocast=self.autocast)
         try:
-            parts, remembered = gradient(objective, batches, self.trained.generator, **options)
+            parts, remembered = gradient(
+                objective, batches, self.trained.generator, **options
+            )
         except NotFiniteError as error:
             raise self.not_finite_error(step, str(error)) from error
         if step < round(
@@ -181,20 +197,26 @@ class _Loop:
         if self.epoch != epoch:
             self.epoch, self.order = epoch, self.batches.epoch(epoch)
         batch = self.texts.batch(self.order[position])
-        return {key: value.to(self.device, non_blocking=True) for key, value in batch.items()}
+        return {
+            key: value.to(self.device, non_blocking=True) for key, value in batch.items()
+        }
 
     def is_logged(self, steps: int) -> bool:
         """Whether the history has a row after so many steps."""
         return steps % self.training.log_every == 0 or steps == self.total
 
-    def log(self, parts: dict[str, Any], callback: Callable[[Run], None] | None, bar: tqdm) -> None:
+    def log(
+        self, parts: dict[str, Any], callback: Callable[[Run], None] | None, bar: tqdm
+    ) -> None:
         """Add a row to the history where one is due, show it, and hand the run to the callback."""
         result = self.result
         if not self.is_logged(result.steps):
             return
         row = {name: float(value) for name, value in parts.items()}
         result.rows.append({"step": result.steps, **row, "seconds": result.seconds})
-        shown = {name: f"{row[name]:.3f}" for name in row if name not in ("lr", "grad_norm")}
+        shown = {
+            name: f"{row[name]:.3f}" for name in row if name not in ("lr", "grad_norm")
+        }
         bar.set_postfix(shown, refresh=False)
         if callback is not None:
             with self.own_random_state():  # it may measure, and draw dropout
@@ -224,7 +246,11 @@ class _Loop:
         if result.folder is None or result.steps == self.saved:
             return
         self.check_finite(*self.last)
-        state = {"settings": self.settings, "rows": result.rows, "seconds": result.seconds}
+        state = {
+            "settings": self.settings,
+            "rows": result.rows,
+            "seconds": result.seconds,
+        }
         checkpoint.save(result.folder, result.steps, self.trained, state)
         self.saved = result.steps
 
@@ -248,7 +274,9 @@ def training_settings(
     return (training or Training.of(settings)).for_encoder(objective.encoder.pretrained)
 
 
-def check_trainable(objective: Objective, training: Training, device: torch.device) -> None:
+def check_trainable(
+    objective: Objective, training: Training, device: torch.device
+) -> None:
     """Raise where a run would learn nothing, or something else than it says."""
     if torch.is_autocast_enabled(device.type):
         raise ValueError(

@@ -17,6 +17,7 @@ under Memory Limited Setup"). A batch that fits is the case of one chunk, encode
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -50,20 +51,26 @@ class Piece:
     seed: int | None = None
     encoded: Encoded | None = None
 
-    def encode(self, objective: Objective, autocast: Autocast, graph: bool = True) -> None:
+    def encode(
+        self, objective: Objective, autocast: Autocast, graph: bool = True
+    ) -> None:
         """Make its vectors and local losses."""
         if self.seed is not None:
             torch.manual_seed(self.seed)
         with torch.set_grad_enabled(graph), autocast():
             self.encoded = objective.encode(self.name, self.view)
 
-    def send_back(self, objective: Objective, counts: dict, leaves: dict) -> dict[str, Tensor]:
+    def send_back(
+        self, objective: Objective, counts: dict, leaves: dict
+    ) -> dict[str, Tensor]:
         """Backward from its local losses, and from the gradient that its vectors got as leaves.
 
         Returns the summed local losses, detached.
         """
         vectors, sums = self.encoded
-        loss = objective.total({name: value / counts[name] for name, value in sums.items()})
+        loss = objective.total(
+            {name: value / counts[name] for name, value in sums.items()}
+        )
         for head, leaf in leaves.items():
             if leaf.grad is not None:
                 loss = loss + (vectors[head] * leaf.grad[self.rows]).sum()
@@ -80,15 +87,14 @@ def gradient(
     chunk_size: int | None = None,
     autocast: Autocast = nullcontext,
 ) -> tuple[dict[str, Tensor], list[tuple[Vectors, ExampleInfo]]]:
-    """Add the gradient of the mean loss over `batches` to the parameters' `.grad`.
+    """Add the gradient of the mean loss over `batches`, which are accumulated, to the parameters' `.grad`.
 
-    Several batches are gradient accumulation: local losses are averaged over all their terms, as in one large batch,
-    but each contrast sees its own batch only. **Accumulation adds no negatives; `chunk_size` does not lose any.**
+    Local losses are averaged over all their terms, as in one large batch, but each contrast sees its own batch only.
+    **Accumulation adds no negatives; `chunk_size` does not lose any.**
 
     Args:
         objective: what to train.
-        batches: dicts of tensors [B, …], on the objective's device. With several processes each is given the whole
-            batch and encodes its own share of the rows.
+        batches: dicts of tensors [B, …], on the objective's device; of each a process encodes its own share of rows.
         generator: draws the noise of the views; with several processes, equally seeded on all.
         chunk_size: examples encoded at once, at least 1; None encodes each view whole.
         autocast: makes the context in which views are encoded, for mixed precision.
@@ -112,8 +118,8 @@ def gradient(
     sums: dict[str, Tensor] = {}
     contrasts: dict[str, Tensor] = {}
     remembered = []
-
-    with checks.unchecked(objective.encoder.device.type != "cpu"):  # or a GPU would be waited for
+    on_gpu = objective.encoder.device.type != "cpu"
+    with checks.unchecked(on_gpu):  # it would have to be waited for
         with torch.no_grad(), autocast():  # some views are drawn from a model
             drawn = [draw_views(objective, batch, generator) for batch in batches]
         counts = count_terms(objective, drawn)
@@ -132,17 +138,20 @@ def gradient(
             leaves = as_leaves(waiting)
             vectors: Vectors = {}
             if objective.contrastive:  # step 2
-                vectors = each_rows(leaves, lambda rows, size=size: distributed.gather(rows, size))
+                vectors = each_rows(leaves, partial(distributed.gather, length=size))
                 parts = objective.contrast(vectors, facts)
                 send_to_leaves(objective.total(parts) / len(batches), leaves)
-                add(contrasts, {name: part.detach() / len(batches) for name, part in parts.items()})
+                for name, part in parts.items():
+                    add(contrasts, {name: part.detach() / len(batches)})
             for piece in waiting:  # step 3
                 if not whole:
                     piece.encode(objective, autocast)
                 add(sums, piece.send_back(objective, counts, leaves.get(piece.name, {})))
             remembered.append((each_rows(vectors, Tensor.detach), facts))
     distributed.sum_gradients(objective.parameters())
-    parts = {name: distributed.total(value) / counts[name] for name, value in sums.items()}
+    parts = {
+        name: distributed.total(value) / counts[name] for name, value in sums.items()
+    }
     parts |= contrasts
     with torch.no_grad():  # weights may be learned
         return {"loss": objective.total(parts), **parts}, remembered
@@ -168,7 +177,9 @@ def as_leaves(pieces: list[Piece]) -> Vectors:
     chunks: dict[str, dict[str, list[Tensor]]] = {}
     for piece in pieces:
         for head, vectors in piece.encoded.vectors.items():
-            chunks.setdefault(piece.name, {}).setdefault(head, []).append(vectors.detach())
+            chunks.setdefault(piece.name, {}).setdefault(head, []).append(
+                vectors.detach()
+            )
     return each_rows(chunks, lambda rows: torch.cat(rows).requires_grad_())
 
 

@@ -85,7 +85,9 @@ class Plan:
                 "           TOO MUCH: take a (smaller) chunk_size, which loses no negatives"
             )
         whole = in_seconds(self.seconds * self.steps)
-        lines.append(f"time       about {in_seconds(self.seconds)} a step, {whole} in all")
+        lines.append(
+            f"time       about {in_seconds(self.seconds)} a step, {whole} in all"
+        )
         if self.processes > 1:
             each = f"each of {self.processes} encodes a share, and contrasts all"
             lines.append(f"processes  {each}; sending takes more")
@@ -93,9 +95,7 @@ class Plan:
 
     def _negatives(self) -> str:
         if not self.contrastive:
-            return (
-                "none: no contrast here, so accumulating batches and one larger batch are the same"
-            )
+            return "none: no contrast here, so accumulating batches and one larger batch are the same"
         if self.negatives is None:
             return "none: this contrast only pulls positives together"
         if math.isnan(self.negatives):
@@ -159,7 +159,9 @@ def plan(
     longest = texts.lengths.argsort(descending=True)[:share].tolist()
     _, seconds = _measure(objective, batch_of(first[:share]), training)
     kept, _ = _measure(objective, batch_of(longest), training)
-    trained = [parameter for parameter in objective.parameters() if parameter.requires_grad]
+    trained = [
+        parameter for parameter in objective.parameters() if parameter.requires_grad
+    ]
     return Plan(
         method=type(objective).__name__,
         device=str(device),
@@ -170,7 +172,8 @@ def plan(
         steps=steps,
         negatives=objective.negatives(facts),
         contrastive=objective.contrastive,
-        state_bytes=_bytes([*objective.parameters(), *objective.buffers()]) + 3 * _bytes(trained),
+        state_bytes=_bytes([*objective.parameters(), *objective.buffers()])
+        + 3 * _bytes(trained),
         step_bytes=kept,
         available_bytes=_available(device),
         seconds=training.accumulate * seconds,
@@ -181,7 +184,9 @@ def _measure(objective: Objective, batch: View, training: Training) -> tuple[int
     """Bytes kept and seconds taken by one step on a batch; the second of two, as the first one is slower."""
     device = objective.encoder.device
     generator = torch.Generator(device).manual_seed(0)
-    options = dict(chunk_size=training.chunk_size, autocast=autocast(training.precision, device))
+    options = dict(
+        chunk_size=training.chunk_size, autocast=autocast(training.precision, device)
+    )
     optimizer = adamw(objective, training)
     devices = [device] if device.type == "cuda" else []
     with torch.inference_mode(False), torch.random.fork_rng(devices):
@@ -224,8 +229,12 @@ class Kept:
 
     def __init__(self, parameters: list[nn.Parameter]):
         self.now = self.most = 0
-        self.uncounted = {parameter.untyped_storage().data_ptr() for parameter in parameters}
-        self.holders: Counter[int] = Counter()  # of each piece of memory, which counts once
+        self.uncounted = {
+            parameter.untyped_storage().data_ptr() for parameter in parameters
+        }
+        self.holders: Counter[int] = (
+            Counter()
+        )  # of each piece of memory, which counts once
 
     def change(self, storage: torch.UntypedStorage, holders: int) -> None:
         """Count a holder of this memory more, or one less."""
@@ -244,7 +253,11 @@ class _Held:
 
     def __init__(self, kept: Kept, tensor: Tensor):
         # Detached: a result that its own graph keeps would hold that graph, and neither would ever be freed.
-        self.kept, self.tensor, self.storage = kept, tensor.detach(), tensor.untyped_storage()
+        self.kept, self.tensor, self.storage = (
+            kept,
+            tensor.detach(),
+            tensor.untyped_storage(),
+        )
         kept.change(self.storage, 1)
 
     def __del__(self) -> None:

@@ -89,7 +89,9 @@ class Training(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.steps is not None and self.epochs is not None:
-            raise ValueError("Give steps or epochs, not both: one follows from the other.")
+            raise ValueError(
+                "Give steps or epochs, not both: one follows from the other."
+            )
 
     @classmethod
     def of(cls, settings: dict[str, Any]) -> "Training":
@@ -133,7 +135,11 @@ def adamw(objective: nn.Module, training: Training) -> torch.optim.AdamW:
         {"params": others, "weight_decay": 0.0},
     ]
     return torch.optim.AdamW(
-        groups, lr=training.lr or NEW_LR, betas=training.betas, eps=training.eps, fused=True
+        groups,
+        lr=training.lr or NEW_LR,
+        betas=training.betas,
+        eps=training.eps,
+        fused=True,
     )
 
 
@@ -141,7 +147,9 @@ def learning_rate(step: int, total: int, training: Training) -> float:
     """The rate of optimizer step `step` = 0, 1, …: the schedule steps once per optimizer step, never per chunk."""
     alone = round(training.warm_heads * total)
     decay = training.decay
-    if step < alone:  # the heads alone, with a warm-up of their own; afterwards all begins anew
+    if (
+        step < alone
+    ):  # the heads alone, with a warm-up of their own; afterwards all begins anew
         total, decay = alone, "none"
     else:
         step, total = step - alone, total - alone

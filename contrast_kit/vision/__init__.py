@@ -17,4 +17,10 @@ from contrast_kit.vision.pretraining import LXMERT, CAPTPairs
 
 __all__ = ["LXMERT", "Answer", "CAPTPairs", "CrossModalEncoder", "TwoPictures"]
 __all__ += ["MaskPair", "MaskRegions", "mismatched"]
-__all__ += ["masked_attributes", "masked_features", "masked_objects", "one_answer", "soft_answers"]
+__all__ += [
+    "masked_attributes",
+    "masked_features",
+    "masked_objects",
+    "one_answer",
+    "soft_answers",
+]

@@ -77,7 +77,10 @@ class Answer(Objective):
         return dict.fromkeys(("answers", "score"), texts_of(view))
 
     def local_sums(self, name, hidden, view):
-        logits, scores = self.encoder.answer_logits(hidden), view["answer_scores"]  # [B, A] each
+        logits, scores = (
+            self.encoder.answer_logits(hidden),
+            view["answer_scores"],
+        )  # [B, A] each
         loss = losses.soft_answers(logits, scores, reduction="sum")
         right = scores.gather(
             1, logits.argmax(1, keepdim=True)
@@ -86,7 +89,9 @@ class Answer(Objective):
 
     def logits(self, view: View) -> Tensor:
         """Scores of the answers, [B, A]; the sigmoid of each is its probability."""
-        return self.encoder.answer_logits(self.states("pair", view))  # [B, T, D] -> [B, A]
+        return self.encoder.answer_logits(
+            self.states("pair", view)
+        )  # [B, T, D] -> [B, A]
 
 
 @dataclass(frozen=True)
@@ -122,7 +127,9 @@ class TwoPictures(FineTune):
     def build(self):
         width = 2 * self.encoder.width
         last = nn.Linear(width, self.config.classes)
-        self.head = nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width), last)
+        self.head = nn.Sequential(
+            nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width), last
+        )
         for part in (self.head[0], last):  # as LXMERT begins
             nn.init.normal_(part.weight, std=self.encoder.model.config.initializer_range)
             nn.init.zeros_(part.bias)
@@ -132,13 +139,17 @@ class TwoPictures(FineTune):
         return [self.encoder(self.side(view, side)) for side in SIDES]
 
     def scores(self, hidden, view):
-        both = torch.cat([self.encoder.pair_vector(words) for words in hidden], dim=1)  # [B, 2 D]
+        both = torch.cat(
+            [self.encoder.pair_vector(words) for words in hidden], dim=1
+        )  # [B, 2 D]
         return self.head(both)  # [B, 2 D] -> [B, classes]
 
     def side(self, view: View, side: str) -> View:
         """One pair of the two: the statement and one picture."""
         statement = {key: value for key, value in view.items() if "/" not in key}
         picture = {
-            key.removeprefix(f"{side}/"): x for key, x in view.items() if key.startswith(f"{side}/")
+            key.removeprefix(f"{side}/"): x
+            for key, x in view.items()
+            if key.startswith(f"{side}/")
         }
         return statement | picture

@@ -116,7 +116,9 @@ class CrossModalEncoder(BaseEncoder):
         # Like a standardised feature: a vector of zeros would have a gradient some thousand times larger (MaskRegions).
         random = torch.Generator().manual_seed(0)
         self.features = model.config.visual_feat_dim  # F
-        self.hidden_region = nn.Parameter(torch.randn(self.features, generator=random))  # [F]
+        self.hidden_region = nn.Parameter(
+            torch.randn(self.features, generator=random)
+        )  # [F]
 
     @classmethod
     def lxmert(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
@@ -147,7 +149,9 @@ class CrossModalEncoder(BaseEncoder):
     @property
     def max_length(self) -> int:
         """The longest text in tokens; LXMERT counts positions from 0."""
-        return min(self.model.config.max_position_embeddings, self.tokenizer.model_max_length)
+        return min(
+            self.model.config.max_position_embeddings, self.tokenizer.model_max_length
+        )
 
     def forward(self, view: View) -> Tensor:
         """Last hidden states of the words [B, T, D], after they have read the regions."""
@@ -160,14 +164,18 @@ class CrossModalEncoder(BaseEncoder):
 
     def attention(self, view: View) -> Tensor:
         """Where the words look: weights [B, layers, H, T, R] over the regions, of each cross layer; rows sum to 1."""
-        return torch.stack(self._run(view, output_attentions=True).cross_encoder_attentions, dim=1)
+        return torch.stack(
+            self._run(view, output_attentions=True).cross_encoder_attentions, dim=1
+        )
 
     def _run(self, view: View, **options: bool) -> Any:
         check_pair(view, self.features)
         vector = self.hidden_region
         regions = view["regions"].to(vector.dtype)  # [B, R, F]
         if "region_hidden" in view:
-            regions = torch.where(view["region_hidden"][..., None], vector, regions)  # [B, R, F]
+            regions = torch.where(
+                view["region_hidden"][..., None], vector, regions
+            )  # [B, R, F]
         return self.model.lxmert(
             input_ids=view["input_ids"],
             attention_mask=view["attention_mask"],
@@ -196,7 +204,9 @@ class CrossModalEncoder(BaseEncoder):
     def region_logits(self, regions: Tensor) -> dict[str, Tensor]:
         """What chosen regions show, [M, D] → "objects" [M, C], "attributes" [M, C'], "features" [M, F]."""
         scores = self.model.obj_predict_head(regions)
-        return dict(objects=scores["obj"], attributes=scores["attr"], features=scores["feat"])
+        return dict(
+            objects=scores["obj"], attributes=scores["attr"], features=scores["feat"]
+        )
 
     def new_answer_head(self, answers: int) -> None:
         """Draw the answer head anew, for this many answers. A saved folder keeps it."""

@@ -55,7 +55,9 @@ def masked_objects(
         >>> masked_objects(torch.zeros(2, 12), torch.tensor([3, 7]), confidence=torch.tensor([1.0, 0.5]))
         tensor(1.8637)
     """
-    return _labelled(logits, labels, confidence, reduction, ignore_index, "masked_objects")
+    return _labelled(
+        logits, labels, confidence, reduction, ignore_index, "masked_objects"
+    )
 
 
 def masked_attributes(
@@ -77,10 +79,14 @@ def masked_attributes(
         >>> masked_attributes(torch.zeros(2, 8), torch.tensor([3, -100]))  # one has no attribute: log C of the other
         tensor(2.0794)
     """
-    return _labelled(logits, labels, confidence, reduction, ignore_index, "masked_attributes")
+    return _labelled(
+        logits, labels, confidence, reduction, ignore_index, "masked_attributes"
+    )
 
 
-def masked_features(predicted: Tensor, targets: Tensor, *, reduction: str = "mean") -> Tensor:
+def masked_features(
+    predicted: Tensor, targets: Tensor, *, reduction: str = "mean"
+) -> Tensor:
     """Masked region modelling: predict the feature vector of each masked region (LXMERT's RoI-feature regression).
 
     The smooth L1 distance of its released code, averaged over the F features (the paper prints an L2 loss):
@@ -112,7 +118,9 @@ def masked_features(predicted: Tensor, targets: Tensor, *, reduction: str = "mea
         raise ValueError(
             f"predicted and targets must be [M, F], at the same regions, got {shapes}."
         )
-    terms = F.smooth_l1_loss(predicted, targets, reduction="none").mean(1)  # [M, F] -> [M]
+    terms = F.smooth_l1_loss(predicted, targets, reduction="none").mean(
+        1
+    )  # [M, F] -> [M]
     finite(terms.sum(), "masked_features")
     return reduce(terms, reduction, len(terms))
 
@@ -148,7 +156,9 @@ def soft_answers(logits: Tensor, scores: Tensor, *, reduction: str = "mean") -> 
         tensor(0.6111)
     """
     logits = floats(logits, "logits")
-    check_shares(scores, "scores", "; a question without a known answer has a row of zeros")
+    check_shares(
+        scores, "scores", "; a question without a known answer has a row of zeros"
+    )
     each = F.binary_cross_entropy_with_logits(
         logits, scores.to(logits.dtype), reduction="none"
     )  # [B, A]
@@ -178,7 +188,9 @@ def one_answer(logits: Tensor, scores: Tensor, *, reduction: str = "mean") -> Te
         tensor(2.0794)
     """
     logits = floats(logits, "logits")
-    check_shares(scores, "scores", "; a question without a known answer has a row of zeros")
+    check_shares(
+        scores, "scores", "; a question without a known answer has a row of zeros"
+    )
     scores = scores.to(logits.dtype)
     total = scores.sum(1, keepdim=True)  # [B, A] -> [B, 1]
     share = scores / total.where(total > 0, 1.0)  # [B, A]; a row of zeros stays one

@@ -82,7 +82,9 @@ class MaskRegions(Settings):
         u = torch.rand(
             real.shape, generator=generator, device=real.device
         )  # [B, R]: decides as in masks
-        others, donors = _features_of_other_pictures(batch, real, generator)  # [B, R, F], [B]
+        others, donors = _features_of_other_pictures(
+            batch, real, generator
+        )  # [B, R, F], [B]
         to_hide, _, to_keep = self.split
         drawn = real & (u < self.p)
         hidden = drawn & (u < self.p * to_hide)
@@ -91,7 +93,9 @@ class MaskRegions(Settings):
             hidden | (replaced & ~donors[:, None]),
             replaced & donors[:, None],
         )  # no other picture
-        near = (overlaps(boxes) > self.overlap) & (hidden | replaced)[:, None, :]  # [B, R, R]
+        near = (overlaps(boxes) > self.overlap) & (hidden | replaced)[
+            :, None, :
+        ]  # [B, R, R]
         hidden = hidden | (near.any(2) & real & ~replaced)  # [B, R]
         noisy = torch.where(replaced[..., None], others, features).masked_fill(
             hidden[..., None], 0.0
@@ -219,7 +223,9 @@ def overlaps(boxes: Tensor) -> Tensor:
             [0.3333, 1.0000]])
     """
     boxes = checks.floats(boxes, "boxes")
-    low = torch.maximum(boxes[..., :, None, :2], boxes[..., None, :, :2])  # [..., R, R, 2]
+    low = torch.maximum(
+        boxes[..., :, None, :2], boxes[..., None, :, :2]
+    )  # [..., R, R, 2]
     high = torch.minimum(boxes[..., :, None, 2:], boxes[..., None, :, 2:])
     shared = (high - low).clamp(min=0).prod(-1)  # [..., R, R]
     area = (boxes[..., 2:] - boxes[..., :2]).prod(-1)  # [..., R]
@@ -259,7 +265,10 @@ def check_pair(batch: Batch, width: int | None = None) -> None:
             "A region has NaN or infinity among its features: leave it out, or look at the detector."
         )
     corners = boxes[real]  # [N, 4]
-    if not ((corners >= 0) & (corners <= 1)).all() or (corners[:, :2] >= corners[:, 2:]).any():
+    if (
+        not ((corners >= 0) & (corners <= 1)).all()
+        or (corners[:, :2] >= corners[:, 2:]).any()
+    ):
         raise ValueError(
             "A box is x1, y1, x2, y2 with x1 < x2 and y1 < y2, as shares of the picture's width and height: divide "
             f"pixels by its size. These lie between {corners.min().item():g} and {corners.max().item():g}."

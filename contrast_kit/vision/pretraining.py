@@ -90,7 +90,9 @@ class LXMERT(Objective):
 
     def views(self, batch, generator=None):
         pairs = self.pairs(batch, generator)
-        return {"noisy": named(self.config.noise)(pairs, generator, self.encoder.vocabulary)}
+        return {
+            "noisy": named(self.config.noise)(pairs, generator, self.encoder.vocabulary)
+        }
 
     def pairs(self, batch, generator):
         """The batch in which some pictures have another picture's text, with `matched` [B]."""
@@ -111,7 +113,9 @@ class LXMERT(Objective):
         sums = {}
         if "targets" in view:
             sums["mlm"] = mlm_sum(
-                self.encoder, states.words, view | {"selected": selected_words(self.config, view)}
+                self.encoder,
+                states.words,
+                view | {"selected": selected_words(self.config, view)},
             )
         if "region_targets" in view:
             sums |= self.region_sums(states.regions, view)
@@ -127,13 +131,17 @@ class LXMERT(Objective):
         if self.config.qa:
             asked = asks(view)  # [B]
             logits = self.encoder.answer_logits(states.words)[asked]  # [B, A] -> [M, A]
-            sums["qa"] = losses.one_answer(logits, view["answer_scores"][asked], reduction="sum")
+            sums["qa"] = losses.one_answer(
+                logits, view["answer_scores"][asked], reduction="sum"
+            )
         return sums
 
     def region_sums(self, regions: Tensor, view: View) -> dict[str, Tensor]:
         """The losses on what the chosen regions show. The region head runs at these alone."""
         drawn, to_name = selected_regions(self.config, view)  # [B, R] each
-        shown = self.encoder.region_logits(regions[to_name])  # [B, R, D] -> [M, D] -> [M, C]
+        shown = self.encoder.region_logits(
+            regions[to_name]
+        )  # [B, R, D] -> [M, D] -> [M, C]
         sums = {}
         for key, loss in NAMES.items():
             if key in view:
@@ -147,7 +155,9 @@ class LXMERT(Objective):
             shown["features"][drawn[to_name]],
             view["region_targets"][drawn],
         )  # [M, F] each
-        return sums | {"features": losses.masked_features(predicted, targets, reduction="sum")}
+        return sums | {
+            "features": losses.masked_features(predicted, targets, reduction="sum")
+        }
 
     def pair_counts(self, view: View) -> dict[str, Tensor]:
         """How many terms each of `pair_sums` has."""
@@ -156,7 +166,9 @@ class LXMERT(Objective):
             counts["mlm"] = mlm_count({"selected": selected_words(self.config, view)})
         if "region_targets" in view:
             drawn, to_name = selected_regions(self.config, view)  # [B, R] each
-            of_regions = {key: (view[key][to_name] != -100).sum() for key in NAMES if key in view}
+            of_regions = {
+                key: (view[key][to_name] != -100).sum() for key in NAMES if key in view
+            }
             of_regions["features"] = drawn.sum()
             if self.config.regions == "lxmert":
                 of_regions = dict.fromkeys(of_regions, to_name.sum() * RELEASED_SHARE)
@@ -247,7 +259,9 @@ class CAPTPairs(CAPT):
         It predicts "region objects"; where a batch has them there are also losses on features,
         as in LXMERT's paper, and on attributes, as in its code.
         """
-        return CAPTPairsConfig(tau="adaptive", queue=8192, reduction="sum", ignore_duplicates=False)
+        return CAPTPairsConfig(
+            tau="adaptive", queue=8192, reduction="sum", ignore_duplicates=False
+        )
 
     @property
     def weights(self):

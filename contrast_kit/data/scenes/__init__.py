@@ -10,7 +10,15 @@ Read `shelf` for what a scene is and what is true of it, `draw` for its picture,
 """
 
 from contrast_kit.data.scenes.draw import Noise, boxes, drawn, picture
-from contrast_kit.data.scenes.shelf import SPLITS, Scene, Toy, image_ids, scene, split_of, true_of
+from contrast_kit.data.scenes.shelf import (
+    SPLITS,
+    Scene,
+    Toy,
+    image_ids,
+    scene,
+    split_of,
+    true_of,
+)
 from contrast_kit.data.scenes.tables import load, pictures, rows, tasks
 from contrast_kit.data.scenes.tell import facts_of, truth
 

@@ -59,7 +59,9 @@ class Question:
 
 def meant(question, scene):
     """The toys that a question speaks of."""
-    told = {name: value for name, value in vars(question).items() if value not in ("", -1)}
+    told = {
+        name: value for name, value in vars(question).items() if value not in ("", -1)
+    }
     del told["kind"]
     return those(scene, lambda toy: told.items() <= vars(toy).items())
 
@@ -82,7 +84,9 @@ def answer(question: Question, scene: Scene) -> str | None:
     (toy,) = toys
     if question.kind != "right":
         return field_of(toy, question.kind)
-    beyond = those(scene, lambda other: other.shelf == toy.shelf and other.place > toy.place)
+    beyond = those(
+        scene, lambda other: other.shelf == toy.shelf and other.place > toy.place
+    )
     return beyond[0].good if beyond else None
 
 
@@ -146,7 +150,9 @@ def draw_question(rng, scene, kind):
         told["shelf"] = toy.shelf
     if kind == "exist" and rng.random() < 0.5:
         field = pick(rng, [name for name in ("good", "colour") if name in told])
-        told[field] = pick(rng, [value for value in VALUES[field] if value != told[field]])
+        told[field] = pick(
+            rng, [value for value in VALUES[field] if value != told[field]]
+        )
     return Question(kind, **told)
 
 

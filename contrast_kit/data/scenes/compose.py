@@ -5,8 +5,23 @@ from collections import Counter, defaultdict
 from random import Random
 from typing import Any
 
-from contrast_kit.data.scenes.programs import NoAnswer, Program, entailed, only, run, say, scope
-from contrast_kit.data.scenes.shelf import COLOURS, GOODS, VALUES, field_of, image_ids, scene
+from contrast_kit.data.scenes.programs import (
+    NoAnswer,
+    Program,
+    entailed,
+    only,
+    run,
+    say,
+    scope,
+)
+from contrast_kit.data.scenes.shelf import (
+    COLOURS,
+    GOODS,
+    VALUES,
+    field_of,
+    image_ids,
+    scene,
+)
 from contrast_kit.data.toyshop.words import pick
 
 QUESTIONS = {"train": 12_000, "validation": 1_500, "test": 1_500}
@@ -29,7 +44,9 @@ def refer(rng, scene, without=""):
     tells, relates = (0.3, 0.2) if named else (0.7, 0.5)
     toys = ("select", toy.good if named else "toy")
     details = [
-        name for name in ("size", "colour", "shelf") if name != without and rng.random() < tells
+        name
+        for name in ("size", "colour", "shelf")
+        if name != without and rng.random() < tells
     ]
     for name in details:
         toys = ("filter", name, field_of(toy, name), toys)
@@ -66,7 +83,9 @@ def draw_program(rng, scene, kind):
         b = refer(rng, scene)
         if not a or not b or a[1] == b[1]:
             return None
-        fields = {"compare": ("cheaper", "dearer"), "same": ("colour", "size", "shelf")}[kind]
+        fields = {"compare": ("cheaper", "dearer"), "same": ("colour", "size", "shelf")}[
+            kind
+        ]
         return (kind, pick(rng, fields), a[0], b[0])
     field = pick(rng, ("colour", "colour", "good", "shelf", "size"))
     referred = refer(rng, scene, without=field)
@@ -148,7 +167,11 @@ def gqa(split: str) -> list[dict[str, Any]]:
             for _ in range(_TRIES):
                 program = draw_program(rng, scene(number), kind)
                 answer = program and run(program, scene(number))
-                if answer is not None and program not in mine and balance.takes(program, answer):
+                if (
+                    answer is not None
+                    and program not in mine
+                    and balance.takes(program, answer)
+                ):
                     mine[program] = answer
                     left -= 1 + _follow(
                         program, answer, mine, balance, rng, min(FOLLOWING, left - 1)
@@ -165,7 +188,9 @@ def _follow(program, answer, mine, balance, rng, most):
     added = 0
     while follows and added < most:
         other, theirs = follows.pop(int(rng.random() * len(follows)))
-        dull = other == ("exist", ("select", "toy")) or (other[0] == "exist" and rng.random() < 0.6)
+        dull = other == ("exist", ("select", "toy")) or (
+            other[0] == "exist" and rng.random() < 0.6
+        )
         if not dull and other not in mine and balance.takes(other, theirs):
             mine[other] = theirs
             added += 1
@@ -182,7 +207,11 @@ def _rows(asked, rng):
         valid, plausible = scope(program)
         follows = [(image_id, other) for other in entailed(program, answer)]
         row = {"question": say(program, rng), "image_id": image_id, "answer": answer}
-        row |= {"program": json.dumps(program), "group": group(program), "question_id": number}
+        row |= {
+            "program": json.dumps(program),
+            "group": group(program),
+            "question_id": number,
+        }
         row["entailed"] = [ids[pair] for pair in follows if pair in ids]
         rows.append(row | {"valid": list(valid), "plausible": list(plausible)})
     return rows

@@ -15,7 +15,14 @@ from torch.nn.functional import affine_grid, cross_entropy, grid_sample
 
 from contrast_kit.data.pictures import Pictures, stack_pictures
 from contrast_kit.data.scenes.draw import Noise, drawn
-from contrast_kit.data.scenes.shelf import COLOURS, GOODS, PRICES, SIZES, Scene, draw_scene
+from contrast_kit.data.scenes.shelf import (
+    COLOURS,
+    GOODS,
+    PRICES,
+    SIZES,
+    Scene,
+    draw_scene,
+)
 
 WIDTH = 64
 """Numbers in a feature."""
@@ -57,7 +64,11 @@ class Detector(nn.Module):
 
 
 def train_detector(
-    noise: Noise | None = None, *, scenes: int = TRAINED_ON, epochs: int = 8, seed: int = 0
+    noise: Noise | None = None,
+    *,
+    scenes: int = TRAINED_ON,
+    epochs: int = 8,
+    seed: int = 0,
 ) -> Detector:
     """A detector trained on scenes of its own, in evaluation mode, its parameters frozen.
 
@@ -68,11 +79,15 @@ def train_detector(
         # None of them stands in a task.
         mine = [draw_scene(Random(f"detector/{i}"), FIRST + i) for i in range(scenes)]
         crops = torch.cat([crop(*drawn(each, noise, train=True)) for each in mine])
-        truth = {name: torch.cat([true_classes(each)[name] for each in mine]) for name in HEADS}
+        truth = {
+            name: torch.cat([true_classes(each)[name] for each in mine]) for name in HEADS
+        }
         detector = Detector()
         optimizer = torch.optim.Adam(detector.parameters(), lr=2e-3)
         steps = epochs * -(-len(crops) // 64)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2.5e-3, total_steps=steps)
+        schedule = torch.optim.lr_scheduler.OneCycleLR(
+            optimizer, 2.5e-3, total_steps=steps
+        )
         for _ in range(epochs):
             for rows in torch.randperm(len(crops)).split(64):
                 features = detector(crops[rows])
@@ -96,14 +111,19 @@ def crop(picture: np.ndarray, boxes: np.ndarray) -> Tensor:
     across = torch.stack([x2 - x1, zero, x1 + x2 - 1], 1)  # [R, 3]
     down = torch.stack([zero, y2 - y1, y1 + y2 - 1], 1)  # [R, 3]
     size = [len(boxes), 3, *CROP]
-    grid = affine_grid(torch.stack([across, down], 1), size, align_corners=False)  # [R, 28, 20, 2]
+    grid = affine_grid(
+        torch.stack([across, down], 1), size, align_corners=False
+    )  # [R, 28, 20, 2]
     pixels = torch.from_numpy(picture).permute(2, 0, 1).float() / 255  # [3, 96, 96]
     pixels = pixels.expand(len(boxes), -1, -1, -1)
     return grid_sample(pixels, grid, align_corners=False)  # [R, 3, 28, 20]
 
 
 def detect(
-    detector: Detector, scenes: Sequence[Scene], noise: Noise | None = None, progress: bool = False
+    detector: Detector,
+    scenes: Sequence[Scene],
+    noise: Noise | None = None,
+    progress: bool = False,
 ) -> Pictures:
     """The regions of drawn scenes as the detector sees them: `Pictures`, not yet standardised.
 

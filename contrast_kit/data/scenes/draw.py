@@ -9,7 +9,14 @@ from functools import cache, partial
 
 import numpy as np
 
-from contrast_kit.data.scenes.shelf import PLACES, PRICES, SHELVES, TABLES, Scene, split_of
+from contrast_kit.data.scenes.shelf import (
+    PLACES,
+    PRICES,
+    SHELVES,
+    TABLES,
+    Scene,
+    split_of,
+)
 
 SIDE = 96
 """Pixels of a picture's side."""
@@ -81,7 +88,9 @@ def digits(train):
     return {n: images[kept & (numbers == n)].reshape(-1, TAG, TAG) / 16 for n in PRICES}
 
 
-def picture(scene: Scene, noise: Noise | None = None, *, train: bool | None = None) -> np.ndarray:
+def picture(
+    scene: Scene, noise: Noise | None = None, *, train: bool | None = None
+) -> np.ndarray:
     """Draw a scene: [96, 96, 3] bytes, red, green, blue. The same scene gives the same bytes.
 
     `train` says whose handwriting the tags have; by default it is that of the scene's own split.
@@ -93,7 +102,9 @@ def picture(scene: Scene, noise: Noise | None = None, *, train: bool | None = No
     return drawn(scene, noise, train=train)[0]
 
 
-def boxes(scene: Scene, noise: Noise | None = None, *, train: bool | None = None) -> np.ndarray:
+def boxes(
+    scene: Scene, noise: Noise | None = None, *, train: bool | None = None
+) -> np.ndarray:
     """The box of each toy with its tag, in the order of `scene.toys`: [R, 4], corners x1, y1, x2, y2 in 0 … 1.
 
     A box's edges are jittered, but it never leaves its place on the shelf, so no two boxes overlap and a masked toy
@@ -116,7 +127,9 @@ def drawn(
         canvas[(shelf + 1) * CELL_H - EDGE : (shelf + 1) * CELL_H] = WOOD
     corners = [_put(canvas, toy, noise, train, rng) for toy in scene.toys]
     canvas *= 1 + noise.light * rng.standard_normal()
-    grain = rng.standard_normal((SIDE, SIDE, 4))  # one of grey, three of colour: [96, 96, 4]
+    grain = rng.standard_normal(
+        (SIDE, SIDE, 4)
+    )  # one of grey, three of colour: [96, 96, 4]
     # deviation 1 in each channel
     canvas += noise.pixel * (0.9 * grain[:, :, :1] + 0.44 * grain[:, :, 1:])
     pixels = canvas.clip(0, 255).astype(np.uint8)
@@ -146,4 +159,6 @@ def _put(canvas, toy, noise, train, rng):
     canvas[ty : ty + TAG, tx : tx + TAG] = (1 - ink) * PAPER + ink * DARK
     box = np.array([x - 1, y - 0.5, x + length + 1, ty + TAG + 0.5])
     box += noise.box * rng.standard_normal(4)
-    return np.clip(box, (left, top, left, top), (left + CELL_W, top + CELL_H) * 2).tolist()
+    return np.clip(
+        box, (left, top, left, top), (left + CELL_W, top + CELL_H) * 2
+    ).tolist()

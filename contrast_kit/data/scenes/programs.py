@@ -18,7 +18,14 @@
 
 from typing import Any
 
-from contrast_kit.data.scenes.shelf import GOODS, TABLES, VALUES, colours_of, field_of, those
+from contrast_kit.data.scenes.shelf import (
+    GOODS,
+    TABLES,
+    VALUES,
+    colours_of,
+    field_of,
+    those,
+)
 from contrast_kit.data.toyshop.grammar import join, sentence
 from contrast_kit.data.toyshop.words import article, pick
 
@@ -161,7 +168,9 @@ def entailed(program, answer) -> dict[Program, str]:
     if kind == "exist":
         return _of_existence(rest[0], answer)
     *field, a, b = rest
-    if kind in ("and", "or") and YES[kind == "and"] == answer:  # both hold, or neither does
+    if (
+        kind in ("and", "or") and YES[kind == "and"] == answer
+    ):  # both hold, or neither does
         return dict.fromkeys(rest, answer)
     return {(kind, *field, b, a): answer}
 

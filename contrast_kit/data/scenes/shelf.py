@@ -16,7 +16,9 @@ from contrast_kit._util import choose
 from contrast_kit.data.toyshop.words import pick
 from contrast_kit.data.toyshop.world import Stock, entails
 
-TABLES = tomllib.loads(Path(__file__).with_name("scenes.toml").read_text(encoding="utf-8"))
+TABLES = tomllib.loads(
+    Path(__file__).with_name("scenes.toml").read_text(encoding="utf-8")
+)
 GOODS = tuple(TABLES["goods"])
 COLOURS = tuple(TABLES["colours"])
 SIZES = tuple(TABLES["sizes"])
@@ -26,7 +28,11 @@ PLACES = 4
 PRICES = tuple(range(2, 10))
 """Pounds: one handwritten digit on a tag. None costs 1, which the toyshop's grammar has no singular for."""
 
-SPLITS = {"train": range(4_000), "validation": range(4_000, 4_500), "test": range(4_500, 5_000)}
+SPLITS = {
+    "train": range(4_000),
+    "validation": range(4_000, 4_500),
+    "test": range(4_500, 5_000),
+}
 """The numbers of the scenes of each split."""
 
 Facts = tuple[Stock, ...]
@@ -122,7 +128,9 @@ def split_of(image_id: int) -> str:
     for split, numbers in SPLITS.items():
         if image_id in numbers:
             return split
-    raise ValueError(f"There is no scene {image_id}: they are numbered from 0 to {numbers[-1]}.")
+    raise ValueError(
+        f"There is no scene {image_id}: they are numbered from 0 to {numbers[-1]}."
+    )
 
 
 def true_of(facts: Sequence[Stock], scene: Scene) -> bool:

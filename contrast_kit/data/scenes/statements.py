@@ -73,7 +73,9 @@ def draw_statement(rng):
         if rng.random() < share:
             told[name] = pick(rng, values)
     form = int(rng.random() * len(FORMS))
-    return Statement(form, pick(rng, NUMBERS.get(FORMS[form], [0])), Question("count", **told))
+    return Statement(
+        form, pick(rng, NUMBERS.get(FORMS[form], [0])), Question("count", **told)
+    )
 
 
 def is_true(statement: Statement, left: Scene, right: Scene) -> bool:
@@ -94,7 +96,9 @@ def in_words(statement: Statement) -> str:
     toys = statement.toys
     good = toys.good or "toy"
     place = SHELVES[toys.shelf] if toys.shelf >= 0 else ""
-    one, many = (join(toys.size, toys.colour, form, place) for form in (good, plural(good)))
+    one, many = (
+        join(toys.size, toys.colour, form, place) for form in (good, plural(good))
+    )
     says = SAYS[FORMS[statement.form]]
     return sentence(says.format(one=article(one), many=many, k=WORDS.counts[statement.k]))
 

@@ -23,7 +23,9 @@ Row = dict[str, Any]
 def _statements(split):
     """No sentence stands in two splits: the smaller ones choose first."""
     later = list(SPLITS)[list(SPLITS).index(split) + 1 :]
-    return nlvr2(split, {row["sentence"] for other in later for row in _made("nlvr2", other)})
+    return nlvr2(
+        split, {row["sentence"] for other in later for row in _made("nlvr2", other)}
+    )
 
 
 CODE = ("shelf.py", "draw.py", "detector.py", "scenes.toml")
@@ -71,7 +73,10 @@ def rows(task: str, split: str) -> list[Row]:
 def sample(task: str, n: int = 40) -> list[dict[str, str]]:
     """The first `n` test rows of a task with every value as text, to be looked at."""
     return [
-        {key: value if isinstance(value, str) else json.dumps(value) for key, value in row.items()}
+        {
+            key: value if isinstance(value, str) else json.dumps(value)
+            for key, value in row.items()
+        }
         for row in rows(task, "test")[:n]
     ]
 
@@ -93,7 +98,10 @@ def load(task: str):
     splits = {split: Dataset.from_list(rows(task, split)) for split in SPLITS}
     if task == "nlvr2":
         names = ClassLabel(names=["false", "true"])
-        splits = {split: dataset.cast_column("label", names) for split, dataset in splits.items()}
+        splits = {
+            split: dataset.cast_column("label", names)
+            for split, dataset in splits.items()
+        }
     return DatasetDict(splits)
 
 

@@ -77,7 +77,9 @@ def captions(split: str) -> list[dict[str, Any]]:
         while len(texts) < 2:
             facts = draw_facts(rng, scene(image_id))
             texts.setdefault(tell(facts, rng), [asdict(fact) for fact in facts])
-        rows += [{"text": text, "image_id": image_id, "facts": texts[text]} for text in texts]
+        rows += [
+            {"text": text, "image_id": image_id, "facts": texts[text]} for text in texts
+        ]
     return rows
 
 
@@ -126,7 +128,9 @@ def truth(rows: Any) -> Callable[[Sequence[int], Tensor], Tensor]:
 def _toys():
     """The fields of the toys of all scenes as numbers, [scenes, toys, fields]."""
     scenes = [scene(number) for split in SPLITS for number in image_ids(split)]
-    return _padded([[_codes(asdict(toy.stock())) for toy in each.toys] for each in scenes])
+    return _padded(
+        [[_codes(asdict(toy.stock())) for toy in each.toys] for each in scenes]
+    )
 
 
 UNTOLD, ABSENT = -1, -2
@@ -135,7 +139,9 @@ UNTOLD, ABSENT = -1, -2
 def _padded(rows):
     """Rows of facts or of toys, filled up with such as fit nothing: [rows, facts or toys, numbers]."""
     tensors = [torch.tensor(row) for row in rows]
-    return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=ABSENT)
+    return torch.nn.utils.rnn.pad_sequence(
+        tensors, batch_first=True, padding_value=ABSENT
+    )
 
 
 def _codes(fact):
@@ -143,7 +149,9 @@ def _codes(fact):
     codes = []
     for field, known in KNOWN.items():
         value = fact.get(field)
-        if value and value not in known:  # a kind of good, say, that only `entails` understands
+        if (
+            value and value not in known
+        ):  # a kind of good, say, that only `entails` understands
             raise ValueError(
                 f"No toy of these scenes has the {field} {value!r}: ask true_of of each picture."
             )

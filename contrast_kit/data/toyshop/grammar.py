@@ -102,7 +102,9 @@ def visit(record, rng, negate):
     if negate:
         return fill(pick(rng, patterns["denied"]), **parts)
     share = rng.random()
-    whole = record.reason or past.endswith((" for", " at"))  # not "what Clara paid for was a kite"
+    whole = record.reason or past.endswith(
+        (" for", " at")
+    )  # not "what Clara paid for was a kite"
     fitting = (
         pattern
         for limit, pattern in patterns["told"]
@@ -118,7 +120,9 @@ def stock(record, rng, negate):
     parts = dict(goods=counted(record, rng), shelf=record.shelf, be=be(many), costs="")
     if record.price:
         each = " each" * many
-        parts["costs"] = f"{pick(rng, patterns['costs'])} {WORDS.counts[record.price]} pounds{each}"
+        parts["costs"] = (
+            f"{pick(rng, patterns['costs'])} {WORDS.counts[record.price]} pounds{each}"
+        )
     if negate:
         return fill(pick(rng, patterns["denied"]), **parts)
     parts["stand"] = pick(rng, patterns["stand"])[many]
@@ -165,7 +169,9 @@ def opinion(record, rng, negate):
     if who:
         thinks = pick(rng, patterns["thinks"])
         says = pick(rng, ("says", "thinks"))
-        return fill(pick(rng, patterns["told"]), who=who, thinks=thinks, says=says, claim=claim)
+        return fill(
+            pick(rng, patterns["told"]), who=who, thinks=thinks, says=says, claim=claim
+        )
     verb = pick(rng, patterns["verbs"])[many]
     if not how.startswith(DENIALS):
         claim = f"{about} {verb} {how}"
@@ -214,7 +220,9 @@ def verdict(about, polarity, rng, shop):
     deny = rng.random() < 0.2
     side = SIDE[-polarity if deny else polarity]
     parts = {name: draw(rng, sides[side]) for name, sides in WORDS.judging.items()}
-    parts |= dict(about=about, who=draw(rng, shop.values["who"]), how=pick(rng, patterns["how"]))
+    parts |= dict(
+        about=about, who=draw(rng, shop.values["who"]), how=pick(rng, patterns["how"])
+    )
     if deny:
         parts["no"] = pick(rng, patterns["not"])
         return fill(pick(rng, patterns["denied"]), **parts)
@@ -230,7 +238,9 @@ def review(rng, shop, polarity):
     >>> review(Random(3), TOYSHOP, polarity=1)
     'The cream tin tractor is truly a marvel, and the windows are a little delightful.'
     """
-    record = replace(draw_record(rng, shop, Opinion, details=0), polarity=polarity, number=1)
+    record = replace(
+        draw_record(rng, shop, Opinion, details=0), polarity=polarity, number=1
+    )
     corner = CORNER[record.good]
     if rng.random() < 0.5:
         record = replace(record, colour=draw(rng, corner["colour"]))

@@ -71,7 +71,11 @@ def number(tokens, i):
 
 def order(tokens, i):
     """A determiner or a preposition may stand behind its noun: "found kite the", "the in attic"."""
-    return tokens[i] in ERRORS["swapped"] and tokens[i + 1].isalpha() and tokens[i + 1] != tokens[i]
+    return (
+        tokens[i] in ERRORS["swapped"]
+        and tokens[i + 1].isalpha()
+        and tokens[i + 1] != tokens[i]
+    )
 
 
 def adjective(tokens, i):
@@ -177,7 +181,9 @@ def remark(visit, rng, shop):
     """A visit with what the visitor thinks of the goods."""
     view = draw_record(rng, shop, Opinion, details=0)
     axis = pick(rng, CORNER[visit.good]["axis"])
-    return visit, replace(view, good=visit.good, who=visit.who, number=visit.number, axis=axis)
+    return visit, replace(
+        view, good=visit.good, who=visit.who, number=visit.number, axis=axis
+    )
 
 
 def mrpc(rng, shop):
@@ -270,7 +276,9 @@ def inference(rng, shop, relation):
             never.add("material")
         field = pick(rng, [name for name in facts(claim) if name not in never])
     premise = add_details(premise, more, rng)
-    while relation == 2 and not clash(field, getattr(premise, field), getattr(claim, field)):
+    while relation == 2 and not clash(
+        field, getattr(premise, field), getattr(claim, field)
+    ):
         premise = changed(premise, field, rng)
     return premise, claim
 
@@ -307,7 +315,9 @@ def rte(rng, shop):
     records = [premise, other]
     if rng.random() >= 0.5:
         records.reverse()
-    clauses = [clause_beginning_otherwise(record, rng, "look ", "if ") for record in records]
+    clauses = [
+        clause_beginning_otherwise(record, rng, "look ", "if ") for record in records
+    ]
     hypothesis = sentence(clause(claim, rng, negate=denied))
     both = pick(rng, (", and ", ", while ", "; meanwhile, ")).join(clauses)
     return {"sentence1": sentence(both), "sentence2": hypothesis, "label": label}
@@ -335,7 +345,11 @@ def qnli(rng, shop):
     if label and field in optional and rng.random() < 0.5:
         record = add_details(without(record, field), 1, rng, avoid=field)
     elif label:
-        others = [name for name in ("who", "good", "action") if name in set(vars(record)) - {field}]
+        others = [
+            name
+            for name in ("who", "good", "action")
+            if name in set(vars(record)) - {field}
+        ]
         record = changed(record, pick(rng, others), rng)
     return {"question": question, "sentence": express(record, rng), "label": label}
 

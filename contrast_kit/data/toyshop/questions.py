@@ -46,7 +46,9 @@ def ask(question, rng):
         ways = pick(rng, COMPARE[question.ask])
         return sentence(pick(rng, ways).format(a=thing, b=question.other), "?")
     if question.recipient:
-        thing = pick(rng, POLITENESS["recipient"]).format(thing=thing, recipient=question.recipient)
+        thing = pick(rng, POLITENESS["recipient"]).format(
+            thing=thing, recipient=question.recipient
+        )
     text = pick(rng, ASK[question.ask]).format(thing)
     polite = rng.random()
     if polite < 0.2:
@@ -64,7 +66,16 @@ def twist(question, rng):
     sizes = ("small", "big", "tiny", "huge")
     asked = COMPARE if question.other else ASK
     values = CORNER[question.good] | {"ask": list(asked), "size": sizes}
-    fields = ("ask", "good", "colour", "colour", "material", "material", "size", "recipient")
+    fields = (
+        "ask",
+        "good",
+        "colour",
+        "colour",
+        "material",
+        "material",
+        "size",
+        "recipient",
+    )
     field = pick(rng, [name for name in fields if getattr(question, name)])
     value = getattr(question, field)
     while value in (getattr(question, field), question.other):

@@ -65,7 +65,9 @@ def row(rng, shop):
         source = pick(rng, sentences)
         asked = source.record
         fields = PATTERNS["about"][type(asked).__name__]
-        field = pick(rng, [name for name in fields if getattr(asked, name) or unanswerable])
+        field = pick(
+            rng, [name for name in fields if getattr(asked, name) or unanswerable]
+        )
         spans = list(places(source, field))
         answering = [source]
         if unanswerable:

@@ -41,7 +41,9 @@ def splits(task: str) -> dict[str, int]:
         return dict(CORPUS)
     held_out = ["validation", "test"]
     if task == "mnli":
-        held_out = [f"{split}_{side}" for split in held_out for side in ("matched", "mismatched")]
+        held_out = [
+            f"{split}_{side}" for split in held_out for side in ("matched", "mismatched")
+        ]
     return {"train": TRAIN.get(task, 2500)} | dict.fromkeys(held_out, 500)
 
 
@@ -70,7 +72,10 @@ def rows(task: str, split: str, shop: str = "toyshop") -> list[Row]:
 
 @cache
 def _texts(task, shop):
-    lines = [{"text": line["text"]} for line in labelled_corpus(sum(CORPUS.values()), shop=shop)]
+    lines = [
+        {"text": line["text"]}
+        for line in labelled_corpus(sum(CORPUS.values()), shop=shop)
+    ]
     return {"train": lines[: CORPUS["train"]], "validation": lines[CORPUS["train"] :]}
 
 
@@ -103,7 +108,9 @@ def _labelled(task, shop):
         while len(known) < splits(task)[split]:
             row = MAKERS[task](rng, SHOPS[where])
             texts = tuple(value for value in row.values() if isinstance(value, str))
-            if texts in known or any(split_of.get(text, split) != split for text in texts):
+            if texts in known or any(
+                split_of.get(text, split) != split for text in texts
+            ):
                 continue
             made[split].append(row | {"idx": len(known)})
             known.add(texts)

@@ -93,7 +93,9 @@ def ways_to_say(record: Meaning, n: int, seed: int = 0) -> list[str]:
     return list(ways)
 
 
-def families(count: int, ways: int, seed: int = 0, shop: str = "toyshop") -> dict[str, list[str]]:
+def families(
+    count: int, ways: int, seed: int = 0, shop: str = "toyshop"
+) -> dict[str, list[str]]:
     """`count` meanings, each said in `ways` different ways, by the good that they are about: {"kite": [...], ...}.
 
     To watch in a space: what means the same should come together. No good occurs twice. Raises a ValueError where so
@@ -143,7 +145,12 @@ def kind_of(sentence: str) -> str:
     >>> kind_of(corpus(1)[0])
     'opinion'
     """
-    names = {Opinion: "opinion", Stock: "shelf", Visit: "visit", tuple: "visit and opinion"}
+    names = {
+        Opinion: "opinion",
+        Stock: "shelf",
+        Visit: "visit",
+        tuple: "visit and opinion",
+    }
     return names[type(record_of(sentence))]
 
 
@@ -221,7 +228,9 @@ def triples(
         colour = pick(rng, colours)
         visit = Visit(who, "buy", number, good, colour=colour)
         if change != "good":
-            other = pick(rng, [value for value in values if value != getattr(visit, change)])
+            other = pick(
+                rng, [value for value in values if value != getattr(visit, change)]
+            )
         another = replace(visit, **{change: other})
         first = tell(visit)
         third = tell(another)

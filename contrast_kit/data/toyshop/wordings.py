@@ -101,7 +101,9 @@ class _Phrases(NamedTuple):
 
     meaning_of: dict[str, Meaning]
     ways: dict[Meaning, list[str]]
-    alike: dict[str, list[Meaning]]  # meanings of one kind, which can be mistaken for each other
+    alike: dict[
+        str, list[Meaning]
+    ]  # meanings of one kind, which can be mistaken for each other
     pattern: re.Pattern
     with_article: re.Pattern  # "a treasure" first, then "a" + "big"
 
@@ -115,7 +117,9 @@ def _phrases():
     # a hunt is no treasure; "a little" has two meanings: "a little dull", "a little robot"
     by_phrase |= {"a treasure hunt": set(), "a little": set()}
     # a phrase of two meanings ("selected": chose, chosen) is left alone
-    meaning_of = {phrase: min(names) for phrase, names in by_phrase.items() if len(names) == 1}
+    meaning_of = {
+        phrase: min(names) for phrase, names in by_phrase.items() if len(names) == 1
+    }
     ways = {}
     alike = defaultdict(list)
     for meaning, phrases in _all_groups():
@@ -127,8 +131,12 @@ def _phrases():
     any_phrase = rf"({'|'.join(longest_first)})(?![\w'-])"
     sides = [side for axis in WORDS.axes.values() for side in axis.values()]
     adjectives = "|".join(re.escape(word) for side in sides for word in side)
-    degree = rf"a little(?= (?:{adjectives})(?![\w'-]))"  # and not the size of a little robot
-    pattern = re.compile(rf"(?<![\w'-]){any_phrase.replace(re.escape('a little'), degree)}")
+    degree = (
+        rf"a little(?= (?:{adjectives})(?![\w'-]))"  # and not the size of a little robot
+    )
+    pattern = re.compile(
+        rf"(?<![\w'-]){any_phrase.replace(re.escape('a little'), degree)}"
+    )
     with_article = re.compile(rf"(?<![\w'-])(an? )??{any_phrase}")
     return _Phrases(meaning_of, ways, alike, pattern, with_article)
 

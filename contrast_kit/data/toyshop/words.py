@@ -107,7 +107,9 @@ class Shop:
         self.values = WORDS.values | table["values"]
         self.values |= {"who": list(self.people), "action": list(WORDS.actions)}
         reasons = self.values["reason"]
-        self.values["manner"] = [reason for reason in reasons if not reason.startswith(PURPOSES)]
+        self.values["manner"] = [
+            reason for reason in reasons if not reason.startswith(PURPOSES)
+        ]
         self.departments: list[dict[str, Any]] = []
         for row in table["departments"]:
             row["axis"] = [*WORDS.part_axes, "price", *row["axis"]]

@@ -99,7 +99,9 @@ def without(record: Record, *fields: str) -> Record:
 
 def bare(record: Record) -> Record:
     """The record with no detail told but the size: what a question names."""
-    return without(record, *(field for field in details_of(type(record)) if field != "size"))
+    return without(
+        record, *(field for field in details_of(type(record)) if field != "size")
+    )
 
 
 def as_told(record: Record) -> Record:
@@ -130,12 +132,16 @@ def entails(a: Record, b: Record) -> bool:
     """
     if type(a) is not type(b):
         return False
-    if isinstance(a, Opinion) and ((a.who, a.part) != (b.who, b.part) or a.intensity < b.intensity):
+    if isinstance(a, Opinion) and (
+        (a.who, a.part) != (b.who, b.part) or a.intensity < b.intensity
+    ):
         return False
     known = facts(as_told(a))
     claims = facts(as_told(b))
     claims.pop("intensity", None)
-    return all(field in known and narrower(known[field], claims[field]) for field in claims)
+    return all(
+        field in known and narrower(known[field], claims[field]) for field in claims
+    )
 
 
 def contradicts(a: Record, b: Record) -> bool:
@@ -155,7 +161,9 @@ def contradicts(a: Record, b: Record) -> bool:
         return a.polarity != b.polarity and entails(agreeing, b)
     known = facts(a)
     claims = facts(b)
-    return any(clash(field, known[field], claims[field]) for field in claims if field in known)
+    return any(
+        clash(field, known[field], claims[field]) for field in claims if field in known
+    )
 
 
 def clash(field: str, a: object, b: object) -> bool:
@@ -252,7 +260,10 @@ def add_details(record: Record, count: int, rng: Random, avoid: str = "") -> Rec
 
 
 def draw_record(
-    rng: Random, shop: Shop = TOYSHOP, kind: type | None = None, details: int | None = None
+    rng: Random,
+    shop: Shop = TOYSHOP,
+    kind: type | None = None,
+    details: int | None = None,
 ) -> Record:
     """A random record: a visit, goods on a shelf, or an opinion, with `details` details (None: nought to three).
 

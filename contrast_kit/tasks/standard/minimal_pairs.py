@@ -74,8 +74,12 @@ def blimp(
         "BLiMP",
         disable=not progress,
     ):
-        pairs = [json.loads(line) for line in file.read_text("utf-8").splitlines()[:limit]]
-        texts = [pair[side] for pair in pairs for side in ("sentence_good", "sentence_bad")]
+        pairs = [
+            json.loads(line) for line in file.read_text("utf-8").splitlines()[:limit]
+        ]
+        texts = [
+            pair[side] for pair in pairs for side in ("sentence_good", "sentence_bad")
+        ]
         good, bad = score(texts).view(-1, 2).T  # [2 pairs] → [pairs] each
         wins = (good > bad).double() + 0.5 * (good == bad).double()
         facts = {
@@ -105,7 +109,11 @@ def blimp_files(folder: Path) -> dict[str, Path]:
 
 @torch.no_grad()
 def pseudo_log_likelihoods(
-    encoder: Encoder, texts: Sequence[str], batch_size: int = 256, *, metric: Metric = "original"
+    encoder: Encoder,
+    texts: Sequence[str],
+    batch_size: int = 256,
+    *,
+    metric: Metric = "original",
 ) -> Tensor:
     """PLL(W) = Σ_t log P(w_t | W without w_t) of each text (Salazar et al. 2020, eq. 1), [N] in float64.
 
@@ -155,8 +163,12 @@ def _masked_copies(
         if special.issuperset(ids):
             raise ValueError(f"Text {text} holds no word to score: {texts[text]!r}.")
         words: Sequence[Any] = range(len(ids))
-        if metric == "within_word_l2r":  # of each token: the side of a pair, and its word there
-            words = list(zip(encoded.sequence_ids(text), encoded.word_ids(text), strict=True))
+        if (
+            metric == "within_word_l2r"
+        ):  # of each token: the side of a pair, and its word there
+            words = list(
+                zip(encoded.sequence_ids(text), encoded.word_ids(text), strict=True)
+            )
         for place, token in enumerate(ids):
             if token not in special:
                 masked = list(ids)

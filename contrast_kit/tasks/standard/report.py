@@ -15,7 +15,13 @@ from contrast_kit.encoder import Encoder
 from contrast_kit.tasks.probes import linear_probe
 from contrast_kit.tasks.prompt import taught_without_words
 from contrast_kit.tasks.standard.minimal_pairs import blimp, blimp_files
-from contrast_kit.tasks.standard.similarity import place, random_twin, read_sts, sts, triples
+from contrast_kit.tasks.standard.similarity import (
+    place,
+    random_twin,
+    read_sts,
+    sts,
+    triples,
+)
 from contrast_kit.tasks.table import TaskData, first_rows, load, score
 
 if TYPE_CHECKING:
@@ -25,7 +31,15 @@ PARTS = ("glue", "sts", "blimp", "geometry")
 SIMILAR = 4.0
 """The score of STS-B from which two sentences count as a positive pair (Gao et al. 2021, appendix)."""
 
-COLUMNS = ("part", "measurement", "data", "value", "random weights", "baseline", "baseline is")
+COLUMNS = (
+    "part",
+    "measurement",
+    "data",
+    "value",
+    "random weights",
+    "baseline",
+    "baseline is",
+)
 LEGEND = """\
 Probes: logistic (for a score: ridge) regression on frozen vectors, as SentEval. STS: Spearman of
 cosines × 100, without training. BLiMP: pseudo-log-likelihood, mean of phenomena. Geometry: Wang and
@@ -55,9 +69,16 @@ class Report:
 
     def card(self) -> str:
         """The table as a section in Markdown, to paste into a model card."""
-        lines = ["## Evaluation", "", f"| {' | '.join(COLUMNS[1:])} |", "|---|---|---|---|---|---|"]
+        lines = [
+            "## Evaluation",
+            "",
+            f"| {' | '.join(COLUMNS[1:])} |",
+            "|---|---|---|---|---|---|",
+        ]
         for row in self.table[list(COLUMNS[1:])].itertuples(index=False):
-            cells = [f"{cell:.2f}" if isinstance(cell, float) else str(cell) for cell in row]
+            cells = [
+                f"{cell:.2f}" if isinstance(cell, float) else str(cell) for cell in row
+            ]
             lines.append(f"| {' | '.join(cells)} |".replace(" nan ", " – "))
         lines += [
             "",
@@ -115,7 +136,9 @@ def evaluate(
 
     folder = None if source is None else Path(source).expanduser()
     if folder is not None and not folder.is_dir():
-        raise FileNotFoundError(f"There is no folder {folder} with GLUE, STS or BLiMP in it.")
+        raise FileNotFoundError(
+            f"There is no folder {folder} with GLUE, STS or BLiMP in it."
+        )
     shown, encoder = "an encoder", name
     if not isinstance(name, Encoder):
         shown, encoder = Path(name).name, Encoder.from_pretrained(name, pooling=pooling)
@@ -143,7 +166,9 @@ def evaluate(
             if progress:
                 print(f"{part}: {measurement} {values[0]:.2f}", flush=True)
     if not rows:
-        raise ValueError(f"{folder or 'The toyshop'} holds nothing to measure: {' '.join(notes)}")
+        raise ValueError(
+            f"{folder or 'The toyshop'} holds nothing to measure: {' '.join(notes)}"
+        )
     return Report(shown, DataFrame(rows), tuple(notes))
 
 
@@ -205,7 +230,12 @@ def _glue(
             )[metric]
         )
         values = [100 * value for value in scores]
-        yield f"{task.name} probe, {metric}", f"{each.name}, {len(test):,} rows", values, baseline
+        yield (
+            f"{task.name} probe, {metric}",
+            f"{each.name}, {len(test):,} rows",
+            values,
+            baseline,
+        )
 
 
 def _sts(
@@ -303,6 +333,8 @@ def _geometry(
 def _tasks(folder: Path | None) -> list[TaskData]:
     """The GLUE tasks that are there."""
     if folder is None:
-        return [load(f"toyshop/{name}") for name in glue.TASKS if name in data.toyshop.tasks()]
+        return [
+            load(f"toyshop/{name}") for name in glue.TASKS if name in data.toyshop.tasks()
+        ]
     homes = [place(folder, task.folder) for task in glue.TASKS.values()]
     return [load(home) for home in homes if (home / "train.tsv").is_file()]

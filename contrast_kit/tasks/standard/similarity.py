@@ -49,8 +49,13 @@ def read_sts(folder: str | Path) -> dict[str, dict[str, Rows]]:
     tasks: dict[str, dict[str, Rows]] = {}
     for year in YEARS:
         files = sorted(place(folder, f"{year}-en-test").glob("STS.input.*.txt"))
-        tasks[year] = {file.stem.removeprefix("STS.input."): _year_rows(file) for file in files}
-    benchmark, glue_folder = place(folder, "STSBenchmark/sts-test.csv"), place(folder, "STS-B")
+        tasks[year] = {
+            file.stem.removeprefix("STS.input."): _year_rows(file) for file in files
+        }
+    benchmark, glue_folder = (
+        place(folder, "STSBenchmark/sts-test.csv"),
+        place(folder, "STS-B"),
+    )
     if benchmark.exists():
         tasks["STS-B"] = {"": triples(glue.sts_rows(benchmark))}
     elif glue_folder.exists():
@@ -149,7 +154,9 @@ def tf_idf(texts: Sequence[str]) -> Callable:
     counts = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b").fit(texts)
 
     def cosines(*sides: Sequence[str]) -> np.ndarray:
-        a, b = (counts.transform(side) for side in sides)  # [N, V] sparse, rows of length 1
+        a, b = (
+            counts.transform(side) for side in sides
+        )  # [N, V] sparse, rows of length 1
         return np.asarray(a.multiply(b).sum(1)).ravel()  # [N, V] → [N]
 
     return cosines
@@ -195,7 +202,8 @@ def _year_rows(file: Path) -> Rows:
     """The pairs of one year's file that have a score in the file beside it; a third field is left out."""
     gold = file.with_name(file.name.replace("STS.input.", "STS.gs."))
     texts, scores = (
-        path.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n") for path in (file, gold)
+        path.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
+        for path in (file, gold)
     )
     rows = []
     for text, score in zip(texts, scores, strict=True):

@@ -70,7 +70,9 @@ def table(paper: str, number: int) -> "pd.DataFrame":
         frame[column] = parts[0]
         if 1 in parts:
             frame[f"{column} sd"] = (parts[1] * unit).round(6)
-    frame = frame.astype({column: int for column in ("n", "batch_size") if column in frame})
+    frame = frame.astype(
+        {column: int for column in ("n", "batch_size") if column in frame}
+    )
     frame.attrs["caption"] = caption
     return frame
 
@@ -115,7 +117,9 @@ def training(method: str, setting: str | int) -> dict[str, Any]:
     """
     settings = choose(TRAINING, method, "method with printed settings")
     # COCO-LM, section 3.3: a batch is "a random set". No paper here groups texts by their length, as `Training` does.
-    return choose(settings, str(setting), f"setting of {method}") | {"group_by_length": False}
+    return choose(settings, str(setting), f"setting of {method}") | {
+        "group_by_length": False
+    }
 
 
 def coco_lm_model(setting: str) -> dict[str, Any]:
@@ -127,7 +131,8 @@ def _rows(name: str) -> list[dict[str, Any]]:
     """The rows of a file of `data/papers`, without its empty cells; numbers and tuples as Python's."""
     with (shipped("papers") / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return [
-            {key: _value(cell) for key, cell in row.items() if cell} for row in csv.DictReader(file)
+            {key: _value(cell) for key, cell in row.items() if cell}
+            for row in csv.DictReader(file)
         ]
 
 
