@@ -224,6 +224,7 @@ def _static():
 
 def view_of(scripts: Sequence[str], **traits: Any) -> Any:
     """A widget that these scripts draw in the page, with traits that Python and the page share."""
+    widgets()
     import anywidget
     import traitlets
 
