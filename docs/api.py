@@ -17,7 +17,7 @@ ROOMS = {
     "contrast_kit.data": "text in, batches out",
     "contrast_kit.masking": "ids in, ids out: every kind of noise",
     "contrast_kit.losses": "every equation as a pure function",
-    "contrast_kit.objectives": "one paper, one file or folder",
+    "contrast_kit.objectives": "one paper, one file",
     "contrast_kit.objectives.schedules": "temperatures and rates that move",
     "contrast_kit.vision": "words and pictures",
     "contrast_kit.geometry": "what training did to the space, in numbers",
