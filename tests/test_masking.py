@@ -308,3 +308,13 @@ def test_a_span_crosses_neither_a_special_token_nor_another_span():
                 of_span.setdefault(number, []).append(place)
         for places in of_span.values():
             assert places == list(range(places[0], places[-1] + 1)) and len(places) <= 10
+
+
+def test_crop_with_another_pad_id_and_padding_on_the_left():
+    ids = torch.tensor([[9, 9, CLS, 11, 12, 13, SEP]])
+    cropped = masking.crop(
+        ids, torch.tensor([[0, 0, 1, 1, 1, 1, 1]]), 1.0, pad_id=9, generator=generator()
+    )
+    assert cropped.input_ids.tolist() == [[CLS, 11, 12, 13, SEP, 9, 9]]
+    assert torch.equal(ids.gather(1, cropped.positions)[:, :5], cropped.input_ids[:, :5])
+    assert not cropped.positions[:, 5:].any()  # padding points to the front

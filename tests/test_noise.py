@@ -86,3 +86,21 @@ def test_rates_are_the_callers():
         assert (
             draw(kind(0.4, split=(0.0, 1.0, 0.0)), batch)["input_ids"] == 3
         ).float().mean() < 0.01
+
+
+def test_spans_are_as_long_as_the_caller_says():
+    batch = texts(2000, length=106)
+
+    def run(**options):
+        at = draw(MaskSpans(0.1, **options), batch)["selected"]
+        return (at.sum() / (at[:, 1:] & ~at[:, :-1]).sum()).item()
+
+    assert (
+        run(span_p=1.0)
+        < 1.2
+        < 1.4
+        < run(span_p=1e-9, max_span=2)
+        < 1.9
+        < 3
+        < run(span_p=1e-9)
+    )

@@ -314,3 +314,13 @@ def test_settings_that_are_read_are_not_warned_of(encoder):
         CMLM(encoder)
         CMLM(encoder, contrast="nt_xent", tau=0.05, ignore_duplicates=True)
         CMLM(encoder, stop_gradient=False, complement=False, p_drm=0.3)
+
+
+def test_the_split_is_that_of_every_view(encoder, batch):
+    views = CMLM(encoder, split=(0.0, 0.0, 1.0)).views(
+        batch, torch.Generator().manual_seed(0)
+    )
+    for view in views.values():
+        assert view["selected"].any() and torch.equal(
+            view["input_ids"], batch["input_ids"]
+        )

@@ -96,3 +96,11 @@ def test_it_learns(tokenizer, texts):
         run.history["contrast"].tail(5).mean()
         < 0.7 * run.history["contrast"].head(5).mean()
     )
+
+
+def test_the_symmetric_form_is_nt_xent(encoder):
+    a, b = torch.randn(2, 6, encoder.width, generator=torch.Generator().manual_seed(0))
+    objective = SimCSE(encoder, contrast="nt_xent", tau=0.2)
+    assert objective.contrast({"first": {"h": a}, "second": {"h": b}}, {})[
+        "contrast"
+    ] == nt_xent(a, b, 0.2)

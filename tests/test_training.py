@@ -703,3 +703,21 @@ def test_the_clock_of_a_resumed_run_goes_on(tokenizer, texts, tmp_path):
     file = tmp_path / "step-00000001" / "state.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"seconds": 1000.0}))
     assert go(resume=True).seconds > 1000
+
+
+def test_the_warm_up_is_rounded_to_the_nearest_step():
+    training = Training(warmup=0.06, lr=1.0)
+    rates = [learning_rate(step, 60, training) for step in range(6)]  # 3.6 steps: 4
+    assert rates[:5] == [0, 0.25, 0.5, 0.75, 1.0] and rates[5] < 1
+    training = Training(warmup=0.06, lr=1.0, decay="none")
+    assert [learning_rate(step, 60, training) for step in (3, 4, 5)] == [0.75, 1, 1]
+    assert learning_rate(1, 57, training) == 1 / 3  # 3.42 steps: 3
+
+
+def test_the_last_step_has_a_row_too(encoder, texts):
+    seen = []
+    run = ck.fit(
+        ck.objectives.MLM(encoder), texts, steps=5, batch_size=4, log_every=2, progress=False,
+        callback=lambda run: seen.append(run.steps),
+    )  # fmt: skip
+    assert seen == run.history["step"].tolist() == [2, 4, 5]

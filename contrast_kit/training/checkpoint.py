@@ -87,7 +87,10 @@ def save(folder: Path, step: int, trained: Trained, state: dict[str, Any]) -> No
             with draft_of(final) as draft:
                 draft.mkdir(parents=True)
                 torch.save(tensors, draft / TENSORS)
-                text = json.dumps({"step": step, **state}, default=_as_json)
+                text = json.dumps(
+                    {"step": step, "processes": distributed.count(), **state},
+                    default=_as_json,
+                )
                 (draft / STATE).write_text(text, encoding="utf-8")
             _tidy(folder)
         except (OSError, RuntimeError) as error:  # torch calls a full disk a RuntimeError
