@@ -3,6 +3,7 @@ import torch
 from conftest import make_encoder
 
 import contrast_kit as ck
+from contrast_kit.losses import nt_xent
 from contrast_kit.objectives import SimCSE
 
 
