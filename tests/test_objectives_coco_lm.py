@@ -1245,3 +1245,12 @@ def test_the_longest_crop_keeps_its_end(keep, count, tokenizer):
         view["input_ids"][0, -1] == tokenizer.sep_token_id
         and view["attention_mask"].all()
     )
+
+
+def test_the_encoder_that_comes_with_the_kit_corrects():
+    reader = COCOLM.from_pretrained("kit/books-coco-lm")
+    (answer,) = reader.correct(
+        ["she opened the letter and read it with kitchen in her eyes."]
+    )
+    doubted = {token.token: 1 - token.p_copy for token in answer}
+    assert max(doubted, key=doubted.get) == "kitchen"
