@@ -22,9 +22,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit status: 0, 1 after an error, 2 for unknown commands and options."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(
-                errors="backslashreplace"
-            )  # a terminal that lacks a letter does not end a long run
+            # A terminal that lacks a letter does not end a long run.
+            stream.reconfigure(errors="backslashreplace")
     command, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if command in ("-h", "--help", "help"):
         print(HELP, end="")

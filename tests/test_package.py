@@ -197,6 +197,10 @@ def test_a_folder_that_cannot_be_is_told(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("call", "hint"),
     [
+        (
+            lambda: ck.Encoder.from_pretrained("kit/bookmlm"),
+            "did you mean 'kit/books-mlm'",
+        ),
         (lambda: ck.data.load("toyshop/sst"), "did you mean 'sst2'"),
         (lambda: ck.data.recorded("scorebord"), "did you mean 'scoreboard'"),
     ],

@@ -265,6 +265,14 @@ def test_two_runs_do_not_write_to_one_folder(encoder, texts, tmp_path):
     )
 
 
+def test_a_score_that_is_no_number(tmp_path):
+    (tmp_path / "STS-B").mkdir()
+    lines = ["sentence1\tsentence2\tscore", "a kite\ta drum\tnan"]
+    (tmp_path / "STS-B" / "train.tsv").write_text("\n".join(lines))
+    with pytest.raises(ValueError, match="score nan, which is no number"):
+        ck.data.load("glue/stsb", folder=tmp_path)
+
+
 def test_a_damaged_checkpoint(encoder, texts, tmp_path):
     ck.fit(MLM(encoder), texts, folder=tmp_path, **SHORT)
     (tmp_path / "step-00000002" / "tensors.pt").write_bytes(b"no tensors")

@@ -84,10 +84,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         name: given.pop(name) for name in cls.Config.__dataclass_fields__ if name in given
     }
     defaults = dict(recipe.config)
+    # These have no temperature.
     if config.get("contrast", "info_nce") in (
         "simsiam",
         None,
-    ):  # which have no temperature
+    ):
         defaults.pop("tau", None)
     if "epochs" in training or "steps" in training:  # one replaces the other
         training = {"epochs": None, "steps": None} | training
@@ -171,9 +172,8 @@ def run(options: argparse.Namespace) -> ck.Run:
     )
     if first:
         _keep(done, options)
-    distributed.anywhere(
-        False, encoder.device
-    )  # no process leaves before the first has written
+    # No process leaves before the first has written.
+    distributed.anywhere(False, encoder.device)
     return done
 
 
@@ -273,9 +273,8 @@ def _encoder(
         if tokenizer is not None:
             with draft_of(kept) as draft:
                 tokenizer.save_pretrained(draft)
-        distributed.anywhere(
-            False, distributed.start()
-        )  # the others wait until the first has written it
+        # The others wait until the first has written it.
+        distributed.anywhere(False, distributed.start())
         tokenizer = PreTrainedTokenizerFast.from_pretrained(kept)
     shape = dict(options.recipe.encoder)
     if options.pooling:

@@ -10,6 +10,7 @@ its training and validation rows and none in its test rows, and RoBERTa's tokeni
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -75,9 +76,8 @@ TASKS = {name: _task(name, **entries) for name, entries in TABLES["glue"].items(
 def task_of_folder(folder: Path) -> GlueTask | None:
     """Find the task whose zip folder this is, by its name (`SST-2`, `sts-b`, …); `None` if it is none."""
     names = {task.folder.lower(): task for task in TASKS.values()}
-    return names.get(
-        folder.absolute().resolve().name.lower()
-    )  # from inside, its name is "."
+    # From inside, its name is ".".
+    return names.get(folder.absolute().resolve().name.lower())
 
 
 def without_trailing_blanks(dataset: DatasetDict, task: GlueTask) -> DatasetDict:
@@ -169,7 +169,7 @@ def _label(task: GlueTask, value: str, where: str) -> int | float:
     if value == "-":
         return -1
     if task.label_names is None:
-        return float(value)
+        return finite(value, where)
     if value in task.label_names:
         return task.label_names.index(value)
     if value not in map(str, range(-1, len(task.label_names))):
@@ -177,6 +177,13 @@ def _label(task: GlueTask, value: str, where: str) -> int | float:
             f"{where} has the label {value!r}; {task.name} wants one of {', '.join(task.label_names)}."
         )
     return int(value)
+
+
+def finite(value: str, where: str) -> float:
+    """A score as a number; ValueError for one that is none: a model would learn it without a word."""
+    if not math.isfinite(float(value)):
+        raise ValueError(f"{where} has the score {value}, which is no number.")
+    return float(value)
 
 
 def sts_rows(file: Path) -> Dataset:
@@ -188,4 +195,5 @@ def sts_rows(file: Path) -> Dataset:
 
     rows = list(lines(file))
     columns = {name: [row[place] for row in rows] for place, name in enumerate(STS)}
-    return Dataset.from_dict(columns | {"label": list(map(float, columns["label"]))})
+    scores = [finite(score, f"A row of {file}") for score in columns["label"]]
+    return Dataset.from_dict(columns | {"label": scores})

@@ -21,11 +21,12 @@ MISSING = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"}
 """What programs write where there is no value."""
 UNLABELLED = MISSING | {"hidden", "_1"}
 """What a test row has in place of a label: MultiNLI's word, the hub's "-1", or nothing."""
+# Other tasks use them as well, in their own order.
 _COMMON = {
     "positive",
     "negative",
     "neutral",
-}  # other tasks use them as well, in their own order
+}
 
 
 def order(names: Iterable[str], hint: str = "", option: str = "labels") -> list[str]:

@@ -276,9 +276,8 @@ def _table(
         return Dataset(read_table(file))
     if ending in (".json", ".jsonl"):
         rows = _json_rows(file)
-        names = dict.fromkeys(
-            name for row in rows for name in row
-        )  # the first may lack its label
+        # The first may lack its label.
+        names = dict.fromkeys(name for row in rows for name in row)
         return Dataset.from_list([names | row for row in rows])
     if file.name.startswith("sts-"):
         return glue.sts_rows(file)
@@ -301,9 +300,8 @@ def _fields(
     file: Path, columns: Sequence[str] | None, separator: str, quoted: bool
 ) -> tuple[list[str], list]:
     """The names of the columns of a table and its rows, of which each has as many fields."""
-    csv.field_size_limit(
-        2**31 - 1
-    )  # the standard library allows a field 131,072 characters
+    # The standard library allows a field 131,072 characters.
+    csv.field_size_limit(2**31 - 1)
     with file.open(encoding="utf-8-sig", newline="" if quoted else "\n") as lines:
         rows = (line.rstrip("\r\n").split(separator) for line in lines)
         if quoted:

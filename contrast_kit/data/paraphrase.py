@@ -293,9 +293,8 @@ class BackTranslation(Paraphraser):
     ) -> list[str]:
         """Texts in the other language, in the order given; texts of like length are translated together."""
         sampling = {"do_sample": False}
-        if (
-            temperature > 0
-        ):  # top_k=0: from all words, not transformers' default of the best 50
+        # top_k=0: from all words, not transformers' default of the best 50.
+        if temperature > 0:
             sampling = {"do_sample": True, "temperature": temperature, "top_k": 0}
         options = dict(padding=True, truncation=True, max_length=self.max_length)
         limits = dict(num_beams=1, max_length=None, max_new_tokens=self.max_length)

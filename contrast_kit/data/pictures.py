@@ -116,9 +116,8 @@ class Pictures:
         """
         wanted = torch.as_tensor(ids)
         order = self.ids.argsort()
-        places = torch.searchsorted(self.ids[order], wanted).clamp(
-            max=len(self) - 1
-        )  # like ids
+        # Like ids.
+        places = torch.searchsorted(self.ids[order], wanted).clamp(max=len(self) - 1)
         rows = order[places]
         missing = wanted[self.ids[rows] != wanted].flatten().tolist()
         if missing:

@@ -115,9 +115,8 @@ class Stream(Texts):
         special, labels = self.special.numpy(), []
         numbers = [np.empty((2, 0), np.int64)]  # lengths and ids
         for part in parts:
-            label_tensor(
-                part.labels
-            )  # refuses what are no labels now, not after a walk of hours
+            # Refuses what are no labels now, not after a walk of hours.
+            label_tensor(part.labels)
             ids, types, lengths = tokenize(self.tokenizer, part.texts, self.max_length)
             starts = lengths.cumsum() - lengths
             filled = np.add.reduceat(~np.isin(ids, special), starts, dtype=np.int64) > 0

@@ -21,9 +21,8 @@ SPECIAL_TOKENS = {
     "mask_token": "[MASK]",
 }
 """The five special tokens, with the ids 0 to 4 in this order; the names are BERT's."""
-_LONG_WORD = re.compile(
-    r"(\S{1000})(?=\S)"
-)  # training takes quadratic time in the length of a word
+# Training takes quadratic time in the length of a word.
+_LONG_WORD = re.compile(r"(\S{1000})(?=\S)")
 
 
 def train_tokenizer(

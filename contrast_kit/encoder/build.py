@@ -53,9 +53,8 @@ def text_model(
         relative_positions = RelativePositions()
     if relative_positions:
         return masked_lm(relative_positions, max_length=max_length, **options)
-    places = (
-        int(max_length) + tokenizer.pad_token_id + 1
-    )  # RoBERTa counts from the padding id on
+    # RoBERTa counts from the padding id on.
+    places = int(max_length) + tokenizer.pad_token_id + 1
     config = RobertaConfig(**options, max_position_embeddings=places, type_vocab_size=1)
     return RobertaForMaskedLM(config)
 

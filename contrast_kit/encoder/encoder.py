@@ -82,9 +82,8 @@ class BaseEncoder(nn.Module):
         choose(folders.POOLINGS, pooling, "pooling")
         self.model = checked_model(model, tokenizer)
         self.tokenizer, self.pooling = tokenizer, pooling
-        self.head = word_head.modules(
-            model
-        )  # in a plain list: they are parts of the model
+        # In a plain list: they are parts of the model.
+        self.head = word_head.modules(model)
         self.projection, self.strategy = True, Padded()
         loaded = [getattr(p, "_is_hf_initialized", False) for p in model.parameters()]
         self.pretrained = any(loaded)  # not drawn

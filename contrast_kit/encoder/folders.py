@@ -17,7 +17,7 @@ from transformers import (
 )
 from transformers.utils import cached_file, logging
 
-from contrast_kit._util import shipped, warn
+from contrast_kit._util import choose, shipped, warn
 
 POOLINGS = {"first": "cls", "mean": "mean"}
 """Our pooling, and sentence-transformers' word for it."""
@@ -47,7 +47,8 @@ def located(name: str | Path) -> str | Path:
     if folder.is_dir():
         return folder
     if str(name).startswith("kit/"):
-        return shipped("checkpoints") / folder.name
+        ours = {f"kit/{place.name}": place for place in shipped("checkpoints").iterdir()}
+        return choose(ours, str(name), "encoder of the kit")
     return name
 
 
@@ -65,9 +66,8 @@ def read(
     # Without a dtype it would be the file's own.
     options = dict(dtype=torch.float32, output_loading_info=True)
     with without_bars(), torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(
-            0
-        )  # for what is missing: the same at each opening
+        # For what is missing: the same at each opening.
+        torch.default_generator.manual_seed(0)
         try:
             model, info = kind.from_pretrained(name, **options)
             tokenizer = AutoTokenizer.from_pretrained(name)

@@ -8,9 +8,8 @@ from contrast_kit.exercises._frame import table
 from contrast_kit.exercises._table import draw, shape_of
 
 ORIGINAL = torch.arange(8) % 5
-CORRUPTED = torch.where(
-    torch.arange(8) % 2 == 0, ORIGINAL, (ORIGINAL + 2) % 5
-)  # every second word is replaced
+# Every second word is replaced.
+CORRUPTED = torch.where(torch.arange(8) % 2 == 0, ORIGINAL, (ORIGINAL + 2) % 5)
 SCORES = draw(8, 5)
 COPYING = 1.5 * draw(8, seed=1)
 
@@ -21,9 +20,8 @@ COPYING = 1.5 * draw(8, seed=1)
         (
             torch.tensor([[11, 12, 30, 14, 31, 16]]),
             torch.tensor([[11, 12, 13, 14, 15, 16]]),
-            torch.tensor(
-                [[False, True, True, False, True, False]]
-            ),  # position 1 was sampled right
+            # Position 1 was sampled right.
+            torch.tensor([[False, True, True, False, True, False]]),
         )
     ],
 )

@@ -105,10 +105,11 @@ NO = False
     "13.consistency",
     cases=[
         ([YES, YES, NO, YES, YES, YES], ["a", "b", "a", "b", "c", "a"]),
+        # Two pairs of x are wrong.
         (
             [NO, YES, NO, YES, YES, NO, YES],
             ["x", "y", "x", "z", "y", "z", "y"],
-        ),  # two pairs of x are wrong
+        ),
     ],
 )
 def consistency(right, sentences):

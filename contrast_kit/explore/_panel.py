@@ -315,9 +315,8 @@ def joined(*figures: Any, across: bool = False) -> Any:
     page = np.concatenate(pictures, axis)
     height, width, _ = page.shape
     whole = Figure(figsize=(width / 110, height / 110), dpi=110)
-    axes = whole.add_axes(
-        (0, 0, 1, 1)
-    )  # not figimage: a notebook shows no figure without axes
+    # Not figimage: a notebook shows no figure without axes.
+    axes = whole.add_axes((0, 0, 1, 1))
     axes.imshow(page, interpolation="none")
     axes.axis("off")
     return whole

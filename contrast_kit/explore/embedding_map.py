@@ -115,9 +115,8 @@ class EmbeddingMap(Panel):
             placed={},  # map -> [x, y]: where the typed sentence stands
             problem="",
         )
-        self._row = {
-            text.strip(): i for i, text in reversed([*enumerate(self.texts)])
-        }  # the first of equal ones
+        # The first of equal ones.
+        self._row = {text.strip(): i for i, text in reversed([*enumerate(self.texts)])}
         self._searched, self._planes = "", {}
         self.assemble({}, traits=("chosen", "hovered", "query"))
 
@@ -247,9 +246,8 @@ def _narrow(vectors):
     """The vectors rotated onto as few axes as keep each within 0.01 of its place, and so all cosines within 0.0001."""
     u, s, _ = np.linalg.svd(vectors.double().numpy(), full_matrices=False)
     turned = u * s  # [N, D]: the same lengths and angles, the most important axes first
-    squares = np.cumsum(turned[:, ::-1] ** 2, axis=1)[
-        :, ::-1
-    ]  # what axes from here on hold
+    # What axes from here on hold.
+    squares = np.cumsum(turned[:, ::-1] ** 2, axis=1)[:, ::-1]
     return turned[:, : max(1, int((squares.max(axis=0) > 0.01**2).sum()))]
 
 

@@ -42,9 +42,8 @@ class Turns:
 
     def __init__(self, count: int):
         self._random = torch.get_rng_state()
-        self._calls = [
-            threading.Semaphore(i == 0) for i in range(count)
-        ]  # the first one may begin
+        # The first one may begin.
+        self._calls = [threading.Semaphore(i == 0) for i in range(count)]
         self._going = list(range(count))
 
     @contextmanager
@@ -149,10 +148,11 @@ class LiveTraining(Panel):
         self.pairs = pairs and [list(side) for side in zip(*pairs, strict=True)]
         self.texts = texts
         self.labels = None if labels is None else labels_of(labels, "labels", len(texts))
+        # Those that are running, and the names of their runs.
         self._threads, self._going = (
             [],
             [],
-        )  # those that are running, and the names of their runs
+        )
         self._stop_requested = threading.Event()
         self._first = {}  # the weights before the first start
         self._clear()
@@ -173,9 +173,8 @@ class LiveTraining(Panel):
             facts=facts,  # what does not change
             now={},
             curves=[],  # of each run: column -> numbers
-            moment=self._film.moment(
-                0, self._now
-            ),  # the last one: spheres and cosines of each run
+            # The last one: spheres and cosines of each run.
+            moment=self._film.moment(0, self._now),
             frames=[],  # all measurements of a run that is over
             pressed=["", 0],  # which button, and how often any was pressed
         )

@@ -71,9 +71,8 @@ def contrast(loss: str, x: Tensor, tau: float, classes: Tensor) -> Contrast:
     if loss == "info_nce":
         value = ck.losses.info_nce(a, b, tau)
         first = torch.arange(n) < n // 2
-        candidate = (
-            first[:, None] & ~first[None, :]
-        )  # anchors are view 0, candidates view 1
+        # Anchors are view 0, candidates view 1.
+        candidate = first[:, None] & ~first[None, :]
         positive = positive & candidate
     elif loss == "nt_xent":
         value = ck.losses.nt_xent(a, b, tau)

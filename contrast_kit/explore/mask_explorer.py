@@ -164,9 +164,8 @@ class MaskExplorer(Panel):
     def page_state(self) -> dict[str, Any]:
         tokenizer = _exported(self.tokenizer)
         locked = []
-        if (
-            "lowercase" not in tokenizer
-        ):  # a page splits words as BERT does, and in no other way
+        # A page splits words as BERT does, and in no other way.
+        if "lowercase" not in tokenizer:
             tokenizer["ids"] = self.tokenizer(self.sentence.value)["input_ids"]
             locked = ["sentence"]
         return {"tokenizer": tokenizer, "splits": SPLITS, "most": MOST, "locked": locked}

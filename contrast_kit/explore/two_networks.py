@@ -62,13 +62,11 @@ class Worked(NamedTuple):
     rows: list[list[str]]
     hidden: list[bool]
     kinds: list[str]  # of `KINDS`
-    drawn: list[
-        list[tuple[str, float]]
-    ]  # the small network's most probable words where it drew one, else none
+    # The small network's most probable words where it drew one, else none.
+    drawn: list[list[tuple[str, float]]]
     read: list[list[tuple[str, float]]]  # the large network's
-    here: list[
-        float
-    ]  # the large network's probability of the word in the corrupted sentence
+    # The large network's probability of the word in the corrupted sentence.
+    here: list[float]
     crop: list[str]
     vectors: Tensor  # [3, D], of length 1: the sentence, X^MLM, X^crop
 

@@ -62,9 +62,8 @@ def sup_con(x: Tensor, labels: Tensor, tau: float | Tensor) -> tuple[Tensor, Ten
     means, positives = mean_of_positives(x, labels)  # [N], [N]
     loss = self_log_sum_exp(x, tau) - means / tau
     least = positives.clamp(min=1).to(x.dtype).log()  # [N]
-    loss = (
-        loss + (least - loss).clamp(min=0).detach()
-    )  # else rounding goes below, in tight classes
+    # Else rounding goes below, in tight classes.
+    loss = loss + (least - loss).clamp(min=0).detach()
     return torch.where(positives > 0, loss, 0.0), positives > 0
 
 
@@ -116,9 +115,8 @@ class _Means(Function):
                 sums.index_add_(0, label[rows], x[rows])
                 pulls.index_add_(0, label[rows], weight[rows] * x[rows])
             gradient = torch.empty_like(x)
-            for rows in pieces(
-                x
-            ):  # as the anchor, to its positives; as a positive, to its anchors
+            # As the anchor, to its positives; as a positive, to its anchors.
+            for rows in pieces(x):
                 own = weight[rows] * (sums[label[rows]] - 2 * x[rows])
                 gradient[rows] = own.add_(pulls[label[rows]])
         return first_derivative_only(gradient, x), None, None, None

@@ -66,9 +66,8 @@ class Packed:
         layout = Layout.of(mask, fill_up=compiled_by_shape(mask))
         texts = {key: value for key, value in inputs.items() if key != "attention_mask"}
         states = layout.pack(base.embeddings(**texts))  # [B, T, D] → [1, R, D]
-        if hasattr(
-            base, "embeddings_project"
-        ):  # ELECTRA's, where embeddings have another width
+        # ELECTRA's, where embeddings have another width.
+        if hasattr(base, "embeddings_project"):
             states = base.embeddings_project(states)
         return layout.unpack(
             base.encoder(states, layout=layout, return_dict=True).last_hidden_state

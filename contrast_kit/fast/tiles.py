@@ -242,9 +242,8 @@ class _SelfSum(Function):
                 total[rows] += terms.sum(1)
                 others, mirrored = above(rows, columns, terms)
                 total[others] += mirrored.sum(0)
-        kept = (
-            terms if len(z) <= tiles.sides[0] else None
-        )  # a single tile need not be made again
+        # A single tile need not be made again.
+        kept = terms if len(z) <= tiles.sides[0] else None
         ctx.save_for_backward(z, groups, total, kept)
         ctx.tiles = tiles
         return total.log()

@@ -226,9 +226,8 @@ def _scores(states, weight, bias, room):
         bias = states.new_zeros(1)
     if states.dtype == room.dtype:
         return torch.addmm(bias, states, weight.T, out=scores)
-    return scores.copy_(
-        torch.addmm(bias.to(states.dtype), states, weight.T)
-    )  # a product in lower precision
+    # A product in lower precision.
+    return scores.copy_(torch.addmm(bias.to(states.dtype), states, weight.T))
 
 
 def _softmax(scores, label, other, guesses):

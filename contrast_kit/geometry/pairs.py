@@ -180,7 +180,6 @@ def _draw_by_rejecting(n, groups, generator):
         fine = groups[i] != groups[j]
         low, high = torch.minimum(i, j)[fine], torch.maximum(i, j)[fine]
         codes = torch.cat([codes, low * size + high]).unique()
-    codes = codes[
-        torch.randperm(len(codes), generator=generator)[:n]
-    ]  # unique() sorted them
+    # `unique` had sorted them.
+    codes = codes[torch.randperm(len(codes), generator=generator)[:n]]
     return torch.stack([codes // size, codes % size])

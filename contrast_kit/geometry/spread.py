@@ -57,14 +57,12 @@ def uniformity(x: Tensor, t: float = 2, *, block: int = 1024) -> Tensor:
     n = len(x)
     if n <= block or checks.is_traced(x):
         cosines, distinct = cosine_block(x, 0, n)  # [N, N], and its pairs i < j
-        terms = (2 * t * (cosines - 1)).masked_fill(
-            ~distinct, -math.inf
-        )  # masks, not indexing: x may have no values
+        # Masks, not indexing: x may have no values.
+        terms = (2 * t * (cosines - 1)).masked_fill(~distinct, -math.inf)
         log_sum = torch.logsumexp(terms.flatten(), dim=0)  # [N, N] -> []
     else:  # on the sphere -t|u - v|^2 = 2t cos - 2t: the sum under the contrast, at tau = 1/(2t)
-        log_sum = (
-            fast.pair_log_sum_exp(x, 1 / (2 * t), tile=block) - 2 * t - math.log(2)
-        )  # each pair came twice
+        # Each pair came twice.
+        log_sum = fast.pair_log_sum_exp(x, 1 / (2 * t), tile=block) - 2 * t - math.log(2)
     return log_sum - math.log(math.comb(n, 2))
 
 

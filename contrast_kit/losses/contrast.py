@@ -91,9 +91,8 @@ def info_nce(
         normalise(candidates, "candidates"),
     )
     candidates = torch.cat([candidates, negatives.to(candidates)])  # [B + H, D]
-    positive = torch.eye(
-        b, len(candidates), dtype=torch.bool, device=anchors.device
-    )  # row b: anchor b against view k
+    # Row b: anchor b against view k.
+    positive = torch.eye(b, len(candidates), dtype=torch.bool, device=anchors.device)
     excluded = same_text(positive, ids) & ~positive
     return reduce(
         pick_positives(dot_products(anchors, candidates) / tau, positive, excluded),
@@ -170,9 +169,8 @@ def nt_xent(
     x = torch.cat([normalise(a, "a"), normalise(b, "b")])  # [2B, D]
     similarity = dot_products(x, torch.cat([x, queue.to(x)])) / tau  # [2B, 2B + Q]
     itself = torch.eye(n, n + len(queue), dtype=torch.bool, device=x.device)
-    positive = itself.roll(
-        n // 2, dims=0
-    )  # row i: True at its partner, B rows further on
+    # Row i: True at its partner, B rows further on.
+    positive = itself.roll(n // 2, dims=0)
     excluded = itself | (same_text(positive, ids) & ~positive)
     return reduce(pick_positives(similarity, positive, excluded), reduction)
 
@@ -225,9 +223,8 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum") ->
         itself = torch.eye(len(x), dtype=torch.bool, device=x.device)
         positive = (labels[:, None] == labels[None, :]) & ~itself  # [N, N]
         valid = positive.any(dim=1)
-        excluded = (
-            itself if len(x) > 1 else ~itself
-        )  # a lone vector: the softmax of nothing would be NaN
+        # A lone vector: the softmax of nothing would be NaN.
+        excluded = itself if len(x) > 1 else ~itself
         per_anchor = pick_positives(dot_products(x, x) / tau, positive, excluded)
     if reduction == "mean_valid":
         return reduce(per_anchor, "mean", count=valid.sum())
@@ -282,12 +279,10 @@ def simsiam(
     pair(z_a, h_b, "z_a", "h_b")
     if stop_gradient:
         h_a, h_b = h_a.detach(), h_b.detach()
-    towards_b = (normalise(z_a, "z_a") * normalise(h_b, "h_b")).sum(
-        dim=1
-    )  # D(z^a, h^b), [B, D] -> [B]
-    towards_a = (normalise(z_b, "z_b") * normalise(h_a, "h_a")).sum(
-        dim=1
-    )  # D(z^b, h^a), [B]
+    # D(z^a, h^b), [B, D] -> [B].
+    towards_b = (normalise(z_a, "z_a") * normalise(h_b, "h_b")).sum(dim=1)
+    # D(z^b, h^a), [B].
+    towards_a = (normalise(z_b, "z_b") * normalise(h_a, "h_a")).sum(dim=1)
     return reduce(torch.exp(-0.5 * (towards_b + towards_a)), reduction)
 
 
@@ -354,15 +349,15 @@ def nt_xent_anchor_gradient(
         [b, a, unit_rows(queue, a, "queue").detach().to(a)]
     )  # [2B + Q, D]
     n = len(a)
+    # s_i is column B + i.
     itself = torch.eye(n, len(candidates), dtype=torch.bool, device=a.device).roll(
         n, dims=1
-    )  # s_i is column B + i
+    )
     p = (
         (dot_products(a, candidates) / tau).masked_fill(itself, -torch.inf).softmax(dim=1)
     )  # [B, 2B + Q]
-    return (
-        dot_products(p, candidates.T) - b
-    ) / tau  # p @ candidates, in full precision under autocast too: [B, D]
+    # p @ candidates, in full precision under autocast too: [B, D].
+    return (dot_products(p, candidates.T) - b) / tau
 
 
 def pick_positives(similarity: Tensor, positive: Tensor, excluded: Tensor) -> Tensor:

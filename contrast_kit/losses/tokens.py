@@ -67,9 +67,8 @@ def mlm(
         >>> mlm(logits, torch.tensor([1, 1, 3]), rows=torch.tensor([0, 0, 1]), reduction="mean_per_seq")
         tensor(1.4327)
     """
-    labels = integers(
-        labels, None, logits.device, "labels"
-    ).long()  # in 8 bits, -100 would be 156
+    # In 8 bits, -100 would be 156.
+    labels = integers(labels, None, logits.device, "labels").long()
     if rows is None and labels.dim() == 2:
         rows = torch.arange(len(labels), device=labels.device)[:, None].expand_as(labels)
     if labels.dim() > 1:

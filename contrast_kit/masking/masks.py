@@ -285,9 +285,8 @@ def replace(
     sampled = torch.multinomial(probability, 1, generator=generator).squeeze(
         1
     )  # [M, V] -> [M]
-    return ids.masked_scatter(
-        selected, sampled.to(ids.dtype)
-    )  # in order of the positions
+    # In order of the positions.
+    return ids.masked_scatter(selected, sampled.to(ids.dtype))
 
 
 def allowed(batch: Mapping[str, Tensor]) -> Tensor:

@@ -51,13 +51,6 @@ Noise = Callable[[Batch, torch.Generator | None, Vocabulary], dict[str, Tensor]]
 class TextNoise(Settings):
     """The base of the noises on tokens: its settings are checked, and `+` puts one noise on top of another."""
 
-    def __call__(
-        self, batch: Batch, generator: torch.Generator | None, vocabulary: Vocabulary
-    ) -> dict[str, Tensor]:
-        raise NotImplementedError(
-            f"{type(self).__name__} must say how it changes a batch."
-        )
-
     def __add__(self, other: "TextNoise") -> "Both":
         return Both(self, other)
 

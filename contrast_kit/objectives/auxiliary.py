@@ -79,9 +79,8 @@ class Auxiliary(nn.Module):
     def _draw(self, view: View, generator: torch.Generator | None) -> Tensor:
         selected = view["selected"]  # [B, T]
         hidden = self.encoder(view)[selected]  # [B, T, D] → [M, D]
-        words = len(
-            self.encoder.tokenizer
-        )  # a model may embed more, which no text can hold
+        # A model may embed more, which no text can hold.
+        words = len(self.encoder.tokenizer)
         logits = self.encoder.mlm_logits(hidden)[:, :words]  # [M, D] → [M, V]
         return masking.replace(view["targets"], selected, logits, generator=generator)
 

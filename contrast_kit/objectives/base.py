@@ -266,9 +266,8 @@ def words_at(
     many to expect of all.
     """
     positions = encoder.strategy.positions(where, share)
-    return encoder.word_scores(
-        positions.rows(hidden)
-    ), positions  # [B, T, D] → [M, D] → [M, V]
+    rows = positions.rows(hidden)  # [B, T, D] → [M, D]
+    return encoder.word_scores(rows), positions  # [M, D] → [M, V]
 
 
 def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") -> Tensor:

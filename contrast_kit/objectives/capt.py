@@ -115,9 +115,8 @@ class CAPT(Objective):
         else:
             self.tau = float(self.config.tau)
         if step == 0:
-            self.queue.row_ids.fill_(
-                UNKNOWN
-            )  # another run's numbers of texts are not this one's
+            # Another run's numbers of texts are not this one's.
+            self.queue.row_ids.fill_(UNKNOWN)
 
     @property
     def weights(self):
@@ -220,9 +219,8 @@ class MemoryQueue(nn.Module):
             "rows", torch.zeros(capacity, width)
         )  # [capacity, D], a ring
         self.register_buffer("row_ids", torch.full((capacity,), UNKNOWN))  # [capacity]
-        self.register_buffer(
-            "pushed", torch.zeros((), dtype=torch.long)
-        )  # since the first step
+        # Since the first step.
+        self.register_buffer("pushed", torch.zeros((), dtype=torch.long))
         self.count = (
             0  # the same as a number: reading the buffer would be waiting for a GPU
         )
@@ -266,9 +264,8 @@ class MemoryQueue(nn.Module):
         places = (
             self.count + torch.arange(len(rows), device=rows.device)
         ) % self.capacity  # [N]
-        newest = slice(
-            -self.capacity, None
-        )  # of too many only the last: no place is written twice
+        # Of too many only the last: no place is written twice.
+        newest = slice(-self.capacity, None)
         self.rows[places[newest]] = rows[newest]
         self.row_ids[places[newest]] = ids[newest].to(self.row_ids)
         self.count += len(rows)

@@ -223,11 +223,12 @@ class CSSL(Objective):
     Config = CSSLConfig
     in_tables = "CSSL"
     weights = {"contrast": 1.0}
+    # With the predictor of SimSiam.
     build, vectors, negatives = (
         CMLM.build,
         CMLM.vectors,
         CMLM.negatives,
-    )  # with the predictor of SimSiam
+    )
 
     @classmethod
     def paper(cls) -> CSSLConfig:

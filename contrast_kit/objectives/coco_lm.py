@@ -210,9 +210,8 @@ class COCOLM(Corrupting):
             vectors["crop"]["s"],
         )  # [B, D] each
         ids = duplicates(facts, self.config.ignore_duplicates)
-        parts = {
-            "contrast": losses.nt_xent(corrupted, cropped, self.config.tau, ids=ids)
-        }  # eq. 3
+        loss = losses.nt_xent(corrupted, cropped, self.config.tau, ids=ids)  # eq. 3
+        parts = {"contrast": loss}
         if self.config.diagnostics:
             parts |= mean_cosines(corrupted, cropped)
         return parts
@@ -292,10 +291,8 @@ def corrections(objective: Corrupting, texts: list[str]) -> list[list[Correction
         words = view["attention_mask"].bool()  # [B, T]
         for special in (tokenizer.cls_token_id, tokenizer.sep_token_id):
             words &= view["input_ids"] != special
-        states, ids = (
-            objective.states("corrupted", view)[words],
-            view["input_ids"][words],
-        )  # N rows
+        ids = view["input_ids"][words]  # [N]
+        states = objective.states("corrupted", view)[words]  # [N, D]
         copying = objective.copy_head(states)  # [N, D] → [N]
         best = p_lm(objective.encoder.mlm_logits(states), copying, ids).max(
             -1

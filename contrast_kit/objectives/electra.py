@@ -67,9 +67,8 @@ class Corrupting(Objective):
         if converged is not None:
             changes["auxiliary"] = "given"
         super().__init__(encoder, config, seed=seed, **changes)
-        self.frame = frame_of(
-            encoder.tokenizer
-        )  # special tokens before a text and after it
+        # Special tokens before a text and after it.
+        self.frame = frame_of(encoder.tokenizer)
         with seeded(seed + 1):  # not the numbers that may have made the main model
             auxiliary = make_auxiliary(encoder, self.config, converged)
         self.auxiliary = auxiliary.to(encoder.model.dtype)
@@ -80,9 +79,8 @@ class Corrupting(Objective):
 
     def set_word_scores(self):
         """The main model's word scores: without bias, and with or without their projection, as the config says."""
-        vars(self.encoder.model.config).pop(
-            "taught_without_words", None
-        )  # of an earlier ELECTRA
+        # Of an earlier ELECTRA.
+        vars(self.encoder.model.config).pop("taught_without_words", None)
         if self.config.lm_projection:
             remove_bias(self.encoder.model)
         else:
@@ -233,9 +231,8 @@ def word_accuracies(
     right, same = guesses.best == original, read == original  # [N] each
     if copy_logits is not None:
         p_copy = copy_logits.to(guesses.log_q.dtype).sigmoid()
-        p_read = (
-            p_copy + (1 - p_copy) * guesses.log_other.exp()
-        )  # p_LM of the word that was read
+        # p_LM of the word that was read.
+        p_read = p_copy + (1 - p_copy) * guesses.log_other.exp()
         right = torch.where(p_read >= (1 - p_copy) * guesses.log_best.exp(), same, right)
     return {
         "clm_acc_replaced": (right & ~same).sum(),

@@ -149,9 +149,8 @@ class Head(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.dense = nn.Linear(width, width) if tanh else None
         self.out = nn.Linear(width, classes)
-        for linear in filter(
-            None, (self.dense, self.out)
-        ):  # initialised as in BERT and RoBERTa
+        # Initialised as in BERT and RoBERTa.
+        for linear in filter(None, (self.dense, self.out)):
             nn.init.normal_(linear.weight, std=0.02)
             nn.init.zeros_(linear.bias)
 

@@ -206,9 +206,8 @@ class Animation:
             },
         }
         numbers = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
-        name = hashlib.sha256(numbers.encode()).hexdigest()[
-            :12
-        ]  # the same numbers, the same page
+        # The same numbers, the same page.
+        name = hashlib.sha256(numbers.encode()).hexdigest()[:12]
         note = "Run this cell to see the animation play; .sheet() shows its frames as a picture."
         script = Path(__file__).with_name("player.js").read_text("utf-8").rstrip()
         script = f'<script>\n{script}({numbers}, "{name}");\n</script>'
@@ -239,9 +238,8 @@ class Animation:
         if path.suffix == ".gif":
             frames = [BytesIO(self._drawn([name])._repr_png_()) for name in self.maps]
             first, *others = map(Image.open, frames)
-            times = [int(1000 * SECONDS)] * len(others) + [
-                2000
-            ]  # the last one stays longer
+            # The last one stays longer.
+            times = [int(1000 * SECONDS)] * len(others) + [2000]
             first.save(path, save_all=True, append_images=others, duration=times, loop=0)
         else:
             head = '<!doctype html><meta charset="utf-8"><title>Animation</title>'

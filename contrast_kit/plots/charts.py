@@ -60,9 +60,8 @@ def bars_with_errors(
     tables = score_tables(results)
     methods = rows_of(tables)
     limits = limit if isinstance(limit, Mapping) else dict.fromkeys(tables, limit)
-    room = (
-        0.28 if len(tables) == 1 else 0.7
-    )  # for the numbers, as a share of the width of the bars
+    # For the numbers, as a share of the width of the bars.
+    room = 0.28 if len(tables) == 1 else 0.7
     figure, drawn = panels(tables, 0.42 * len(methods) + 1.0, columns=2, title=title)
     for panel, name, table in drawn:
         for method, scores in table.items():

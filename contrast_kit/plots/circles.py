@@ -148,9 +148,8 @@ def fan_out(angles, words):
     order = [i for i in np.argsort(fan, kind="stable").tolist() if words[i]]
     for _ in range(100):
         for i, j in zip(order, order[1:] + order[:1], strict=True):
-            around = (
-                2 * np.pi * (j == order[0])
-            )  # the last and the first meet round the circle
+            # The last and the first meet round the circle.
+            around = 2 * np.pi * (j == order[0])
             gap = fan[j] - fan[i] + around
             middle = fan[i] + gap / 2
             wide = WORD[0] * (len(words[i]) + len(words[j])) / 2 + 0.05

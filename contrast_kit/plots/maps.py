@@ -107,9 +107,8 @@ def embedding_map(
     encoders = {
         name: array(value, f"vectors {name}") for name, value in by_name(vectors).items()
     }
-    (n,) = {
-        len(value) for value in encoders.values()
-    }  # the same sentences in all of them
+    # The same sentences in all of them.
+    (n,) = {len(value) for value in encoders.values()}
     made = {name: array(value, "points") for name, value in by_name(points).items()}
     settings = _settings(perplexity=perplexity, neighbors=neighbors, seed=seed)
     if labels is not None:

@@ -186,9 +186,8 @@ def _legend(figure, present, framed):
         if framed and frame:
             look |= {"facecolor": "white", "edgecolor": "black", "linestyle": frame}
         handles.append(Patch(**look, linewidth=1.6))
-    columns = (
-        3 if figure.get_figwidth() > 8 and len(handles) < 4 else 2
-    )  # four do not fit abreast
+    # Four do not fit abreast.
+    columns = 3 if figure.get_figwidth() > 8 and len(handles) < 4 else 2
     figure.legend(handles=handles, loc="outside lower left", ncols=columns)
 
 

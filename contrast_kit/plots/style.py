@@ -56,9 +56,8 @@ def panels(tables, height, columns=3, title="", width=WIDTH, **shared):
         unused.remove()
     for panel, name in zip(axes, tables, strict=False):
         panel.set_title(name)
-        panel.tick_params(
-            labelbottom=True
-        )  # the lowest row, which has them, may have gaps
+        # The lowest row, which has them, may have gaps.
+        panel.tick_params(labelbottom=True)
     if title:
         figure.suptitle(title, x=0.01, ha="left")
     return figure, list(zip(axes[:n], tables, tables.values(), strict=True))

@@ -27,11 +27,12 @@ KINDS = {
     "special": ("#E4E4E4", "#777777", "never selected (special, padding)"),
 }
 WHITE_CELL = "#EFEFEF"  # in a board without words, where white cells would leave no edge to see where a row ends
+# Inches around a token, inches a row is high, points.
 PADDING, LINE, TYPE = (
     0.16,
     0.3,
     9.5,
-)  # inches around a token, inches a row is high, points
+)
 FEW = 30  # rows; more are numbered, not named
 
 

@@ -121,16 +121,14 @@ def best_threshold(
     -3.0
     """
     which = ("exact", "f1").index(metric)
-    gains: dict[float, float] = defaultdict(
-        float
-    )  # equal null scores are answered together
+    # Equal null scores are answered together.
+    gains: dict[float, float] = defaultdict(float)
     for row in as_rows(rows):
         text, null = answers[row["id"]]
         gains[null] += scores_of(text, row)[which] - scores_of("", row)[which]
     thresholds = [-np.inf, *sorted(gains)]
-    totals = np.cumsum(
-        [0.0, *(gains[null] for null in thresholds[1:])]
-    )  # answered up to each
+    # Answered up to each.
+    totals = np.cumsum([0.0, *(gains[null] for null in thresholds[1:])])
     return float(thresholds[int(totals.argmax())])
 
 

@@ -134,9 +134,8 @@ def fine_tune(
         best = BestWeights(task, validation, training.max_length)
     run = fit(objective, texts, training, callback=best, progress=progress)
     tuned = FineTuned(task, objective, run, run.steps, max_length=training.max_length)
-    if (
-        best is not None and best.weights is not None
-    ):  # not stopped before the first evaluation
+    # Not stopped before the first evaluation.
+    if best is not None and best.weights is not None:
         objective.load_state_dict(best.weights)
         tuned.best_step, tuned.validation = best.step, best.evaluations
     return tuned

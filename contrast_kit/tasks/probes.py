@@ -163,9 +163,8 @@ def _cross_validated(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for strength in STRENGTHS:
-            model = _model(
-                task, strength, seed, 200, 1e-3
-            )  # enough to rank five strengths
+            # Enough to rank five strengths.
+            model = _model(task, strength, seed, 200, 1e-3)
             scores.append(
                 cross_val_score(
                     model,

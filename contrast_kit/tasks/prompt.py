@@ -20,12 +20,10 @@ from contrast_kit.objectives.scl import FineTune, FineTuneConfig
 class Demonstrations(NamedTuple):
     """Solved examples, by class: `tasks.prompting.demonstrations` makes them from the training rows."""
 
-    solved: list[
-        list[Tensor]
-    ]  # token ids with the label word in its place, [T] each, their separator at the end
-    asked: list[
-        list[tuple[int, ...]]
-    ]  # token ids of the same row as a question, by which it is recognised
+    # Token ids with the label word in its place, [T] each, their separator at the end.
+    solved: list[list[Tensor]]
+    # Token ids of the same row as a question, by which it is recognised.
+    asked: list[list[tuple[int, ...]]]
 
 
 @dataclass(frozen=True)

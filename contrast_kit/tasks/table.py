@@ -110,9 +110,8 @@ def get_task(name: str | Path | Task) -> Task:
     """
     if isinstance(name, Task):
         return name
-    last = (
-        Path(name).name.lower().partition("_")[0]
-    )  # amazon_kitchen is one of the Amazon sets
+    # "amazon_kitchen" is one of the Amazon sets.
+    last = Path(name).name.lower().partition("_")[0]
     by_folder = {task.folder.lower(): task.name for task in glue.TASKS.values()}
     return choose(
         TASKS, by_folder.get(last, last), "task in the table (tasks.Task makes one)"

@@ -95,9 +95,8 @@ def save(folder: Path, step: int, trained: Trained, state: dict[str, Any]) -> No
             _tidy(folder)
         except (OSError, RuntimeError) as error:  # torch calls a full disk a RuntimeError
             problem = error
-    if distributed.anywhere(
-        problem is not None, device
-    ):  # else the others would wait for ever
+    # Else the others would wait for ever.
+    if distributed.anywhere(problem is not None, device):
         reason = problem or "by the first process"
         raise OSError(
             f"The checkpoint {final} could not be written ({reason}); {describe_newest(folder)}."
@@ -112,9 +111,8 @@ def _of_all_processes(state: Tensor, device: torch.device) -> Tensor:
 def _tidy(folder: Path, keep: int = 2) -> None:
     """Delete all but the newest checkpoints, and what a run left that was killed while it wrote or deleted one."""
     for rest in folder.glob(".step-*"):
-        if re.fullmatch(
-            r"\.step-\d{8,}\.(draft|gone)", rest.name
-        ):  # another name is the reader's
+        # Another name is the reader's.
+        if re.fullmatch(r"\.step-\d{8,}\.(draft|gone)", rest.name):
             shutil.rmtree(rest, ignore_errors=True)
     for old in checkpoints(folder)[:-keep]:
         remove_folder(old)

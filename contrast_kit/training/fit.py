@@ -73,9 +73,8 @@ def fit(
         raise ValueError(
             "resume=True needs the folder in which the checkpoints are: fit(…, folder='runs/cmlm')."
         )
-    with torch.inference_mode(
-        False
-    ):  # with gradients, even inside a reader's torch.no_grad()
+    # With gradients, even inside a reader's torch.no_grad().
+    with torch.inference_mode(False):
         loop = _Loop(objective, dataset, training, folder)
         first = distributed.rank() == 0
         with checkpoint.one_writer(folder) if folder and first else nullcontext():
@@ -106,9 +105,8 @@ class _Loop:
             )
         distributed.same_weights(objective)
         # The order of the data and the noise of the views are the same on all processes; each draws its own dropout.
-        self.seed = (
-            int(training.seed) * 1_000_003 % 2**63
-        )  # as large as a generator takes
+        # As large as a generator takes.
+        self.seed = int(training.seed) * 1_000_003 % 2**63
         generator = torch.Generator(self.device).manual_seed(self.seed)
         self.trained = checkpoint.Trained(objective, self.optimizer, generator)
         self.total = training.total_steps(len(self.batches))
@@ -172,9 +170,8 @@ class _Loop:
             )
         except NotFiniteError as error:
             raise self.not_finite_error(step, str(error)) from error
-        if step < round(
-            training.warm_heads * self.total
-        ):  # the optimizer skips what has no gradient
+        # The optimizer skips what has no gradient.
+        if step < round(training.warm_heads * self.total):
             objective.encoder.model.base_model.zero_grad(set_to_none=True)
         norm = nn.utils.clip_grad_norm_(objective.parameters(), training.clip or math.inf)
         self.last = step, {**parts, "grad_norm": norm}

@@ -232,9 +232,8 @@ class Kept:
         self.uncounted = {
             parameter.untyped_storage().data_ptr() for parameter in parameters
         }
-        self.holders: Counter[int] = (
-            Counter()
-        )  # of each piece of memory, which counts once
+        # Of each piece of memory, which counts once.
+        self.holders: Counter[int] = Counter()
 
     def change(self, storage: torch.UntypedStorage, holders: int) -> None:
         """Count a holder of this memory more, or one less."""

@@ -72,9 +72,8 @@ def stop_on_signal() -> Iterator[threading.Event]:
     The second signal acts at once, as it would without this.
     """
     stop = threading.Event()
-    if (
-        threading.current_thread() is not threading.main_thread()
-    ):  # only the main thread receives signals
+    # Only the main thread receives signals.
+    if threading.current_thread() is not threading.main_thread():
         yield stop
         return
     names = ("SIGINT", "SIGTERM", "SIGHUP")

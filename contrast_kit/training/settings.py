@@ -126,9 +126,8 @@ def adamw(objective: nn.Module, training: Training) -> torch.optim.AdamW:
     """AdamW over all parameters, weight decay on matrices only. It skips a parameter without gradient."""
     matrices, others = [], []
     for parameter in objective.parameters():
-        parameter.data = (
-            parameter.data.contiguous()
-        )  # the fused kernel would update other numbers of a slice
+        # The fused kernel would update other numbers of a slice.
+        parameter.data = parameter.data.contiguous()
         (matrices if parameter.ndim >= 2 else others).append(parameter)
     groups = [
         {"params": matrices, "weight_decay": training.weight_decay},
@@ -147,9 +146,8 @@ def learning_rate(step: int, total: int, training: Training) -> float:
     """The rate of optimizer step `step` = 0, 1, …: the schedule steps once per optimizer step, never per chunk."""
     alone = round(training.warm_heads * total)
     decay = training.decay
-    if (
-        step < alone
-    ):  # the heads alone, with a warm-up of their own; afterwards all begins anew
+    # The heads alone, with a warm-up of their own; afterwards all begins anew.
+    if step < alone:
         total, decay = alone, "none"
     else:
         step, total = step - alone, total - alone

@@ -82,9 +82,8 @@ class Answer(Objective):
             view["answer_scores"],
         )  # [B, A] each
         loss = losses.soft_answers(logits, scores, reduction="sum")
-        right = scores.gather(
-            1, logits.argmax(1, keepdim=True)
-        ).sum()  # of the best answer of each, [B, 1] -> []
+        # Of the best answer of each, [B, 1] -> [].
+        right = scores.gather(1, logits.argmax(1, keepdim=True)).sum()
         return {"answers": loss, "score": right.to(loss)}
 
     def logits(self, view: View) -> Tensor:

@@ -89,10 +89,11 @@ class MaskRegions(Settings):
         drawn = real & (u < self.p)
         hidden = drawn & (u < self.p * to_hide)
         replaced = drawn & (u < self.p * (1 - to_keep)) & ~hidden
+        # No other picture.
         hidden, replaced = (
             hidden | (replaced & ~donors[:, None]),
             replaced & donors[:, None],
-        )  # no other picture
+        )
         near = (overlaps(boxes) > self.overlap) & (hidden | replaced)[
             :, None, :
         ]  # [B, R, R]

@@ -127,9 +127,8 @@ def drawn(
         canvas[(shelf + 1) * CELL_H - EDGE : (shelf + 1) * CELL_H] = WOOD
     corners = [_put(canvas, toy, noise, train, rng) for toy in scene.toys]
     canvas *= 1 + noise.light * rng.standard_normal()
-    grain = rng.standard_normal(
-        (SIDE, SIDE, 4)
-    )  # one of grey, three of colour: [96, 96, 4]
+    # One of grey, three of colour: [96, 96, 4].
+    grain = rng.standard_normal((SIDE, SIDE, 4))
     # deviation 1 in each channel
     canvas += noise.pixel * (0.9 * grain[:, :, :1] + 0.44 * grain[:, :, 1:])
     pixels = canvas.clip(0, 255).astype(np.uint8)

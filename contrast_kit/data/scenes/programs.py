@@ -168,9 +168,8 @@ def entailed(program, answer) -> dict[Program, str]:
     if kind == "exist":
         return _of_existence(rest[0], answer)
     *field, a, b = rest
-    if (
-        kind in ("and", "or") and YES[kind == "and"] == answer
-    ):  # both hold, or neither does
+    # Both hold, or neither does.
+    if kind in ("and", "or") and YES[kind == "and"] == answer:
         return dict.fromkeys(rest, answer)
     return {(kind, *field, b, a): answer}
 

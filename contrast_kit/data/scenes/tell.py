@@ -149,9 +149,8 @@ def _codes(fact):
     codes = []
     for field, known in KNOWN.items():
         value = fact.get(field)
-        if (
-            value and value not in known
-        ):  # a kind of good, say, that only `entails` understands
+        # A kind of good, say, that only `entails` understands.
+        if value and value not in known:
             raise ValueError(
                 f"No toy of these scenes has the {field} {value!r}: ask true_of of each picture."
             )

@@ -102,9 +102,8 @@ def visit(record, rng, negate):
     if negate:
         return fill(pick(rng, patterns["denied"]), **parts)
     share = rng.random()
-    whole = record.reason or past.endswith(
-        (" for", " at")
-    )  # not "what Clara paid for was a kite"
+    # Not "what Clara paid for was a kite".
+    whole = record.reason or past.endswith((" for", " at"))
     fitting = (
         pattern
         for limit, pattern in patterns["told"]

@@ -101,9 +101,8 @@ class _Phrases(NamedTuple):
 
     meaning_of: dict[str, Meaning]
     ways: dict[Meaning, list[str]]
-    alike: dict[
-        str, list[Meaning]
-    ]  # meanings of one kind, which can be mistaken for each other
+    # Meanings of one kind, which can be mistaken for each other.
+    alike: dict[str, list[Meaning]]
     pattern: re.Pattern
     with_article: re.Pattern  # "a treasure" first, then "a" + "big"
 

@@ -163,9 +163,8 @@ def _masked_copies(
         if special.issuperset(ids):
             raise ValueError(f"Text {text} holds no word to score: {texts[text]!r}.")
         words: Sequence[Any] = range(len(ids))
-        if (
-            metric == "within_word_l2r"
-        ):  # of each token: the side of a pair, and its word there
+        # Of each token: the side of a pair, and its word there.
+        if metric == "within_word_l2r":
             words = list(
                 zip(encoded.sequence_ids(text), encoded.word_ids(text), strict=True)
             )

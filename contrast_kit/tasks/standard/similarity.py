@@ -173,9 +173,8 @@ def random_twin(encoder: Encoder, seed: int = 10_007) -> Encoder:
     >>> twin.encode("a kite").shape, torch.equal(twin.encode("a kite"), encoder.encode("a kite"))
     (torch.Size([1, 128]), False)
     """
-    with torch.random.fork_rng(
-        devices=[]
-    ):  # weights are drawn on the CPU: no other stream is touched
+    # Weights are drawn on the CPU: no other stream is touched.
+    with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         model = type(encoder.model)(copy.deepcopy(encoder.model.config))
     twin = Encoder(model, encoder.tokenizer, encoder.pooling)
