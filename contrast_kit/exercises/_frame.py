@@ -22,14 +22,14 @@ EXERCISES: dict[str, tuple[str, Callable[[Any], str | None]]] = {}
 """What is said after "right.", and what finds the hint."""
 
 
-WORDS = tomllib.loads(Path(__file__).with_name("hints.toml").read_text(encoding="utf-8"))
+WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 """What is told, by exercise."""
 
 
 def exercise(name: str, right: str = "") -> Callable[[Callable], Callable]:
     """Register a checker under `name`, "NN.word" with the notebook's number, 02 or 02b.
 
-    `right` is said after "right."; the course's own stands in `hints.toml`.
+    `right` is said after "right."; the course's own stands in `words.toml`.
 
     The checker gets the reader's answer (a function or a value). It returns None for a right answer and otherwise
     one sentence that names the mistake and where to look. It may simply call the answer: a None from it, or an
@@ -55,23 +55,23 @@ def exercise(name: str, right: str = "") -> Callable[[Callable], Callable]:
 def table(name: str, cases: Sequence[tuple], **options: Any) -> Callable:
     """Register a table: a function of one case that returns (right answer, mistakes).
 
-    `mistakes` has an entry for each hint, in their order: what the mistake gives in this case; a list of several
-    values; or a function of the answer. A hint is given if it fits in all cases. In all that is told {value} and
-    {shape} stand for the reader's, {right} for the right answer, and other names for the arguments of the case.
+    `mistakes` is a dict: a hint, and what the mistake gives in this case; a list of several values; or a function of
+    the answer. A hint is given if it fits in all cases. In all that is told {value} and {shape} stand for the reader's,
+    {right} for the right answer, and other names for the arguments of the case.
 
     Args:
         name: "NN.word".
         cases: the arguments with which the answer is tried, one tuple for each call.
         options: `further`: cases that only the right answer must pass; `leaves`: names of the arguments whose gradient
-            must be right, too; `then`: a checker for right answers. And the words, of the course in `hints.toml`:
-            `right`, said after "right."; `hints`; `otherwise`, said of anything else; `shape`, of a value of another
-            shape; `beyond`, of each further case; `detached`, added to a hint about gradients.
+            must be right, too; `then`: a checker for right answers. And the words, of the course in `words.toml`:
+            `right`, said after "right."; `otherwise`, said of anything else; `shape`, of a value of another shape;
+            `beyond`, of each further case; `detached`, added to a hint about gradients.
 
     >>> from contrast_kit.exercises import judge, table
-    >>> words = dict(right="Twice as much.", hints=["That is the square."], otherwise="For x = {x} it gives {value}.")
+    >>> words = dict(right="Twice as much.", otherwise="For x = {x} it gives {value}.")
     >>> @table("99.twice", cases=[(4,), (7,)], **words)
     ... def twice(x):
-    ...     return 2 * x, [x * x]
+    ...     return 2 * x, {"That is the square.": x * x}
     >>> print(judge("99.twice", lambda x: x * x))
     ✗ 99.twice: That is the square.
     >>> print(judge("99.twice", lambda x: 8))

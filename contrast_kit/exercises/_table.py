@@ -18,9 +18,8 @@ NOT_FINITE = [math.nan, math.inf, -math.inf]
 class Table:
     """Checks an answer by the table of an exercise; see `contrast_kit.exercises.table` for the fields."""
 
-    rows: Callable[..., tuple[Any, Sequence[Any]]]
+    rows: Callable[..., tuple[Any, dict[str, Any]]]
     cases: Sequence[tuple]
-    hints: Sequence[str]
     otherwise: str
     shape: str = ""
     further: Sequence[tuple] = ()
@@ -51,8 +50,9 @@ class Table:
 
     def mistake(self, values, tables, first):
         """The hint of the mistake that gives these values in all cases."""
-        mistakes = zip(*(mistakes for _, mistakes in tables), strict=True)
-        for hint, expected in zip(self.hints, mistakes, strict=True):
+        mistakes = [of_case for _, of_case in tables]
+        for hint in mistakes[0]:
+            expected = [of_case[hint] for of_case in mistakes]
             if all(map(fits, values, expected)):
                 return hint
         if self.shape and shape_of(values[first]) != shape_of(tables[first][0]):

@@ -69,36 +69,43 @@ def one_draw(answer):
 def labels(ids, masked, mask_id):
     """The labels [M] of the masked language model, from the original ids and a masked copy."""
     right = ids[masked.selected]
-    mistakes = [
-        # All of them are [MASK]. Were the ids overwritten before they were …
-        right.new_full(right.shape, mask_id),
-        # Those ids are read from the masked copy, mostly [MASK] itself. …
-        masked.input_ids[masked.selected],
-        # Only where [MASK] stands: the randomised and the kept tokens, a …
-        ids[masked.input_ids == mask_id],
-        # Only where something changed: a kept token looks untouched, but it …
-        ids[masked.input_ids != ids],
-        # One id for each token of the batch. The loss is taken at selected …
-        lambda value: value.shape == ids.shape,
-    ]
+    mistakes = {
+        (
+            "All of them are [MASK]. Were the ids overwritten before they were read? The originals are "
+            "asked for."
+        ): right.new_full(right.shape, mask_id),
+        (
+            "Those ids are read from the masked copy, mostly [MASK] itself. Labels come from the "
+            "original ids."
+        ): masked.input_ids[masked.selected],
+        (
+            "Only where [MASK] stands: the randomised and the kept tokens, a fifth of the selected, have "
+            "labels too."
+        ): ids[masked.input_ids == mask_id],
+        "Only where something changed: a kept token looks untouched, but it was selected and has a label.": ids[
+            masked.input_ids != ids
+        ],
+        (
+            "One id for each token of the batch. The loss is taken at selected places only: [M] ids, "
+            "ids[where]."
+        ): lambda value: value.shape == ids.shape,
+    }
     return right, mistakes
 
 
 @table("01.twice", cases=[(0.15,), (0.4,)])
 def twice(p):
     """The share of tokens that two epochs of dynamic masking at rate p both select."""
-    mistakes = [
-        # That would be static masking: the second epoch selects exactly the …
-        p,
-        # That counts a word selected in *either* epoch (twice, if in both). …
-        2 * p,
-        # That is the share selected in at least one epoch. Asked: in both.
-        1 - (1 - p) ** 2,
-        # That is selected in the first and *not* in the second. Asked: in …
-        p * (1 - p),
-        # Nothing keeps the second draw away from the first; only …
-        0.0,
-    ]
+    mistakes = {
+        "That would be static masking: the second epoch selects exactly the words of the first.": p,
+        "That counts a word selected in *either* epoch (twice, if in both). Asked: in both.": 2
+        * p,
+        "That is the share selected in at least one epoch. Asked: in both.": 1
+        - (1 - p) ** 2,
+        "That is selected in the first and *not* in the second. Asked: in both.": p
+        * (1 - p),
+        "Nothing keeps the second draw away from the first; only *complementary* masks do that.": 0.0,
+    }
     return p * p, mistakes
 
 
@@ -152,18 +159,17 @@ def complement(answer):
 @table("01.rate", cases=[(0.15, 0.7), (0.4, 0.9)])
 def rate(p_m, p_c):
     """The share of all words that view 1 selects."""
-    mistakes = [
-        # p_c is the chance of a word that view 0 left free; not all words …
-        p_c,
-        # That is what two *independent* masks would both select. View 1 …
-        p_m * p_c,
-        # Shares multiply here: p_c of the *free* words. Which share of all …
-        p_c - p_m,
-        # That is what the two views hide together. Asked: view 1 alone.
-        p_m + p_c * (1 - p_m),
-        # That is the share of free words, view 1's rate at p_c = 1. Of …
-        1 - p_m,
-        # That is the share that *no* view hides. Asked: what view 1 …
-        (1 - p_m) * (1 - p_c),
-    ]
+    mistakes = {
+        "p_c is the chance of a word that view 0 left free; not all words are free. How many are?": p_c,
+        "That is what two *independent* masks would both select. View 1 takes free words.": p_m
+        * p_c,
+        "Shares multiply here: p_c of the *free* words. Which share of all words is free?": p_c
+        - p_m,
+        "That is what the two views hide together. Asked: view 1 alone.": p_m
+        + p_c * (1 - p_m),
+        "That is the share of free words, view 1's rate at p_c = 1. Of these, p_c are selected.": 1
+        - p_m,
+        "That is the share that *no* view hides. Asked: what view 1 selects.": (1 - p_m)
+        * (1 - p_c),
+    }
     return p_c * (1 - p_m), mistakes

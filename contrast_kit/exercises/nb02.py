@@ -27,24 +27,23 @@ def row(scores, right):
     losses = -scores.log_softmax(0)
     loss = losses[right]
     p = (-loss).exp()
-    mistakes = [
-        # That is the probability of the right candidate. The loss is minus …
-        p,
-        # The sign: a loss is *minus* the log of the probability.
-        -loss,
-        # The natural logarithm, please, as in torch.log: your number is in …
-        loss / log(2),
-        # Your positive is not in the denominator: it runs over *all* …
-        (1 / p - 1).log(),
-        # Your positive is in the denominator twice: the sum over all …
-        (1 / p + 1).log(),
-        # Take the exponential of each score first: scores may be negative, …
-        -torch.log(scores[right] / scores.sum()),
-        # Only the right candidate's probability counts, not the mean over …
-        losses.mean(),
-        # Your loss is {value}. Does an exponential overflow, or a -inf meet …
-        NOT_FINITE,
-    ]
+    mistakes = {
+        "That is the probability of the right candidate. The loss is minus its logarithm.": p,
+        "The sign: a loss is *minus* the log of the probability.": -loss,
+        "The natural logarithm, please, as in torch.log: your number is in bits.": loss
+        / log(2),
+        "Your positive is not in the denominator: it runs over *all* candidates, the right one too.": (
+            1 / p - 1
+        ).log(),
+        "Your positive is in the denominator twice: the sum over all candidates holds it already.": (
+            1 / p + 1
+        ).log(),
+        "Take the exponential of each score first: scores may be negative, shares may not.": -torch.log(
+            scores[right] / scores.sum()
+        ),
+        "Only the right candidate's probability counts, not the mean over all of them.": losses.mean(),
+        "Your loss is {value}. Does an exponential overflow, or a -inf meet a 0?": NOT_FINITE,
+    }
     return loss, mistakes
 
 
@@ -71,46 +70,59 @@ def nt_xent(a, b, tau):
     towards = ck.losses.info_nce(a, b, tau)
     back = ck.losses.info_nce(b, a, tau)
 
-    mistakes = [
-        # Your loss is inf: the right column of some row was taken out, as …
-        INF,
-        # You divided by τ twice.
-        entropy(scores / tau),
-        # Divide by τ; do not multiply: a small τ must make differences …
-        entropy(cosines * tau),
-        # τ is missing.
-        entropy(cosines),
-        # You forgot to normalise: a score is the *cosine* over τ, not the …
-        entropy(x @ x.T / tau),
-        # You normalised over dim=0, the batch. Each *vector* must have …
-        entropy(columns @ columns.T / tau),
-        # The anchor itself is among its candidates, at a cosine of 1: put …
-        cross_entropy(scores, partner),
-        # A 0 on the diagonal still adds e^0 = 1 to each denominator: only …
-        cross_entropy(scores.masked_fill(itself, 0.0), partner),
-        # Your positive is in the denominator twice: the sum over the other …
-        (ratio + 1).log().mean(),
-        # Your positive is not in the denominator: it is one of the 2B - 1 …
-        (ratio - 1).log().mean(),
-        # One direction only: view b asks too, 2B anchors.
-        each[: n // 2].mean(),
-        # One direction only: view a asks too, 2B anchors.
-        each[n // 2 :].mean(),
-        # That is info_nce: B candidates and one direction. Both views stand …
-        [towards, back],
-        # Both directions, but only B candidates: the anchor's own view is …
-        (towards + back) / 2,
-        # That is CAPT's sum (eq. 4). Here: the mean over the 2B anchors.
-        each.sum(),
-        # There are 2B anchors, not B: divide by all of them.
-        2 * loss,
-        # The sign: a loss is *minus* the log of the probability.
-        -loss,
-        # Your right column is a stranger's. Where does the partner of row i …
-        [entropy(scores, column) for column in (rows.roll(1), rows.roll(-1), rows ^ 1)],
-        # Your loss is {value}. Does an exponential overflow, or a -inf meet …
-        [torch.nan, -INF],
-    ]
+    mistakes = {
+        (
+            "Your loss is inf: the right column of some row was taken out, as the diagonal is. Where does the "
+            "partner of row i stand in [2B, 2B]?"
+        ): INF,
+        "You divided by τ twice.": entropy(scores / tau),
+        "Divide by τ; do not multiply: a small τ must make differences larger.": entropy(
+            cosines * tau
+        ),
+        "τ is missing.": entropy(cosines),
+        "You forgot to normalise: a score is the *cosine* over τ, not the dot product.": entropy(
+            x @ x.T / tau
+        ),
+        "You normalised over dim=0, the batch. Each *vector* must have length 1: dim=1.": entropy(
+            columns @ columns.T / tau
+        ),
+        "The anchor itself is among its candidates, at a cosine of 1: put -inf on the diagonal.": cross_entropy(
+            scores, partner
+        ),
+        "A 0 on the diagonal still adds e^0 = 1 to each denominator: only -inf takes the anchor out.": cross_entropy(
+            scores.masked_fill(itself, 0.0), partner
+        ),
+        "Your positive is in the denominator twice: the sum over the other 2B - 1 holds it already.": (
+            ratio + 1
+        )
+        .log()
+        .mean(),
+        "Your positive is not in the denominator: it is one of the 2B - 1 candidates.": (
+            ratio - 1
+        )
+        .log()
+        .mean(),
+        "One direction only: view b asks too, 2B anchors.": each[: n // 2].mean(),
+        "One direction only: view a asks too, 2B anchors.": each[n // 2 :].mean(),
+        "That is info_nce: B candidates and one direction. Both views stand in both roles.": [
+            towards,
+            back,
+        ],
+        "Both directions, but only B candidates: the anchor's own view is missing.": (
+            towards + back
+        )
+        / 2,
+        "That is CAPT's sum (eq. 4). Here: the mean over the 2B anchors.": each.sum(),
+        "There are 2B anchors, not B: divide by all of them.": 2 * loss,
+        "The sign: a loss is *minus* the log of the probability.": -loss,
+        "Your right column is a stranger's. Where does the partner of row i stand in [2B, 2B]?": [
+            entropy(scores, column) for column in (rows.roll(1), rows.roll(-1), rows ^ 1)
+        ],
+        "Your loss is {value}. Does an exponential overflow, or a -inf meet a 0?": [
+            torch.nan,
+            -INF,
+        ],
+    }
     return loss, mistakes
 
 
@@ -154,36 +166,39 @@ def sup_con(x, labels, tau):
     positives = over_positives(same.sum(1, keepdim=True) - 1.0, labels)
     p = over_positives(log_p(scores, others).exp(), labels)
     right = terms.sum()
-    mistakes = [
-        # NaN: is it 0 · -inf on the diagonal, or 0/0 for the label that …
-        torch.nan,
-        # The log stands outside the sum over positives: eq. 3 takes log …
-        -(p * positives).log().sum(),
-        # The log stands outside the mean over positives: eq. 3 takes log …
-        -p.log().sum(),
-        # The anchor itself is in the denominator: 1[i ≠ k].
-        eq_3(scores.log_softmax(1)).sum(),
-        # The positives belong to the denominator too: k runs over all but …
-        eq_3(log_p(scores, ~same)).sum(),
-        # Your other positives left the denominator; eq. 3 keeps them (that …
-        eq_3(log_p_of_pairs(scores, labels)).sum(),
-        # N_y − 1 positives, not N_y: the anchor is not its own positive.
-        (terms * positives / (positives + 1)).sum(),
-        # Divide each anchor's sum by its N_y − 1 positives.
-        (terms * positives).sum(),
-        # You divided by τ twice.
-        eq_3(log_p(scores / tau, others)).sum(),
-        # τ is missing.
-        eq_3(log_p(scores * tau, others)).sum(),
-        # You forgot to normalise: Φ(x) has length 1.
-        eq_3(log_p(x @ x.T / tau, others)).sum(),
-        # Eq. 3 is a sum over the N anchors; yours is their mean.
-        right / len(x),
-        # The sign: minus the log of the probability.
-        -right,
-        # Your loss is {value}. Does an exponential overflow, or a -inf meet …
-        [INF, -INF],
-    ]
+    mistakes = {
+        "NaN: is it 0 · -inf on the diagonal, or 0/0 for the label that occurs only once?": torch.nan,
+        "The log stands outside the sum over positives: eq. 3 takes log p_ij first, then the mean.": -(
+            p * positives
+        )
+        .log()
+        .sum(),
+        "The log stands outside the mean over positives: eq. 3 takes log p_ij first, then the mean.": -p.log().sum(),
+        "The anchor itself is in the denominator: 1[i ≠ k].": eq_3(
+            scores.log_softmax(1)
+        ).sum(),
+        "The positives belong to the denominator too: k runs over all but i.": eq_3(
+            log_p(scores, ~same)
+        ).sum(),
+        "Your other positives left the denominator; eq. 3 keeps them (that form is another library's NT-Xent).": eq_3(
+            log_p_of_pairs(scores, labels)
+        ).sum(),
+        "N_y − 1 positives, not N_y: the anchor is not its own positive.": (
+            terms * positives / (positives + 1)
+        ).sum(),
+        "Divide each anchor's sum by its N_y − 1 positives.": (terms * positives).sum(),
+        "You divided by τ twice.": eq_3(log_p(scores / tau, others)).sum(),
+        "τ is missing.": eq_3(log_p(scores * tau, others)).sum(),
+        "You forgot to normalise: Φ(x) has length 1.": eq_3(
+            log_p(x @ x.T / tau, others)
+        ).sum(),
+        "Eq. 3 is a sum over the N anchors; yours is their mean.": right / len(x),
+        "The sign: minus the log of the probability.": -right,
+        "Your loss is {value}. Does an exponential overflow, or a -inf meet a 0?": [
+            INF,
+            -INF,
+        ],
+    }
     return right, mistakes
 
 
@@ -218,24 +233,23 @@ def denominators(answer):
 def weight(hard, easy, tau):
     """How many times as hard one negative is pushed as another."""
     difference = hard - easy
-    mistakes = [
-        # The weights are not proportional to the cosines, but to …
-        hard / easy,
-        # τ is missing: the exponent is the difference *divided by τ*.
-        exp(difference),
-        # Divide by τ; do not multiply: a small τ makes the hard one …
-        exp(difference * tau),
-        # That is the easy one's weight in units of the hard one's: upside …
-        exp(-difference / tau),
-        # That is the logarithm of the answer.
-        difference / tau,
-        # A quotient of exponentials is the exponential of a *difference*.
-        exp(hard / easy / tau),
-        # And the other one? Divide by its exponential; Z cancels.
-        exp(hard / tau),
-        # You divided by τ twice.
-        exp(difference / tau**2),
-    ]
+    mistakes = {
+        "The weights are not proportional to the cosines, but to *exponentials* of cosine over τ.": hard
+        / easy,
+        "τ is missing: the exponent is the difference *divided by τ*.": exp(difference),
+        "Divide by τ; do not multiply: a small τ makes the hard one heavier.": exp(
+            difference * tau
+        ),
+        "That is the easy one's weight in units of the hard one's: upside down.": exp(
+            -difference / tau
+        ),
+        "That is the logarithm of the answer.": difference / tau,
+        "A quotient of exponentials is the exponential of a *difference*.": exp(
+            hard / easy / tau
+        ),
+        "And the other one? Divide by its exponential; Z cancels.": exp(hard / tau),
+        "You divided by τ twice.": exp(difference / tau**2),
+    }
     return exp(difference / tau), mistakes
 
 
@@ -250,22 +264,23 @@ def left_out(ids):
     partner = itself.roll(b, 0)
     neighbour = itself[:, torch.arange(2 * b) ^ 1]
     right = (same & ~partner) | itself
-    mistakes = [
-        # Both views ask, and both are candidates: [2B, 2B] = [8, 8], not …
-        lambda value: shape_of(value) == [b, b],
-        # Your mask leaves the positives out as well: an anchor's own …
-        same,
-        # And the anchor itself: it is no candidate of its own.
-        same & ~itself & ~partner,
-        # The anchor itself must be out, and its own partner must stay in: …
-        same & ~itself,
-        # Those are the anchors only. Texts 0 and 2 are the same: their …
-        itself,
-        # Inverted: True should mean *left out*.
-        ~right,
-        # You put the two views of a text side by side. Rows: all of view 0, …
-        (twins[:, None] == twins[None, :]) & ~neighbour,
-    ]
+    mistakes = {
+        "Both views ask, and both are candidates: [2B, 2B] = [8, 8], not [B, B]. Try ids.repeat(2).": lambda value: (
+            shape_of(value) == [b, b]
+        ),
+        "Your mask leaves the positives out as well: an anchor's own partner must stay.": same,
+        "And the anchor itself: it is no candidate of its own.": same
+        & ~itself
+        & ~partner,
+        "The anchor itself must be out, and its own partner must stay in: it is the other way round.": same
+        & ~itself,
+        "Those are the anchors only. Texts 0 and 2 are the same: their copies are false negatives.": itself,
+        "Inverted: True should mean *left out*.": ~right,
+        "You put the two views of a text side by side. Rows: all of view 0, then all of view 1.": (
+            twins[:, None] == twins[None, :]
+        )
+        & ~neighbour,
+    }
     return right, mistakes
 
 
@@ -273,16 +288,23 @@ def left_out(ids):
 def first_loss(loss):
     """The number of texts B behind NT-Xent's value log(2B - 1) where all vectors are alike."""
     right = (exp(loss) + 1) / 2
-    mistakes = [
-        # That is the number of candidates, 2B − 1. How many texts give that …
-        exp(loss),
-        # Those are the 2B vectors, two views of each text. How many texts?
-        exp(loss) + 1,
-        # Almost: 2B − 1 candidates, the anchor itself is not one. Add it …
-        exp(loss) / 2,
-        # The anchor is missing among the candidates: add it, do not take …
-        (exp(loss) - 1) / 2,
-        # Natural logarithms: e to the loss, not 2 to the loss.
-        [2 ** (loss - 1), (2**loss + 1) / 2],
-    ]
+    mistakes = {
+        "That is the number of candidates, 2B − 1. How many texts give that many?": exp(
+            loss
+        ),
+        "Those are the 2B vectors, two views of each text. How many texts?": exp(loss)
+        + 1,
+        "Almost: 2B − 1 candidates, the anchor itself is not one. Add it before halving.": exp(
+            loss
+        )
+        / 2,
+        "The anchor is missing among the candidates: add it, do not take one away.": (
+            exp(loss) - 1
+        )
+        / 2,
+        "Natural logarithms: e to the loss, not 2 to the loss.": [
+            2 ** (loss - 1),
+            (2**loss + 1) / 2,
+        ],
+    }
     return right, mistakes

@@ -37,18 +37,14 @@ def labels(corrupted, original, selected):
             1,
         }
 
-    mistakes = [
-        # That is 'was not masked'. Where the sample *is* the original, y = …
-        ~selected,
-        # That is 'was masked'. y asks whether the token that stands there …
-        selected,
-        # The polarity: y = 1 for *original, copy it* (ELECTRA's code: 1 = …
-        ~right,
-        # L_copy runs over *all* tokens, also those that no mask touched.
-        selected & right,
-        # A label is True or False, or 1 or 0; yours are {value}.
-        no_labels,
-    ]
+    mistakes = {
+        "That is 'was not masked'. Where the sample *is* the original, y = 1 too (eq. 2).": ~selected,
+        "That is 'was masked'. y asks whether the token that stands there is the original.": selected,
+        "The polarity: y = 1 for *original, copy it* (ELECTRA's code: 1 = replaced).": ~right,
+        "L_copy runs over *all* tokens, also those that no mask touched.": selected
+        & right,
+        "A label is True or False, or 1 or 0; yours are {value}.": no_labels,
+    }
     return right, mistakes
 
 
@@ -62,22 +58,21 @@ def p_lm(logits, copying, corrupted):
     def sums_to_another(value):
         return shape_of(value) == [8, 5] and (value.sum(1) - 1).abs().max() > 1e-4
 
-    mistakes = [
-        # That is the softmax alone. Where is copying?
-        q,
-        # The rows sum to more than one: correcting happens with probability …
-        p1 * here + q,
-        # The indicator is missing: p_copy(1) goes to the *one* word that …
-        p1 + (1 - p1) * q,
-        # The polarity: p_copy(1) = sigmoid(w·h) is for copying.
-        (1 - p1) * here + p1 * q,
-        # Those are scores; eq. p_LM has their softmax over the vocabulary.
-        p1 * here + (1 - p1) * logits,
-        # Only the second term; add p_copy(1) at the word that stands there.
-        (1 - p1) * q,
-        # Not all rows sum to 1. Copying and correcting share one unit: who …
-        sums_to_another,
-    ]
+    mistakes = {
+        "That is the softmax alone. Where is copying?": q,
+        "The rows sum to more than one: correcting happens with probability p_copy(0) only.": p1
+        * here
+        + q,
+        "The indicator is missing: p_copy(1) goes to the *one* word that stands there.": p1
+        + (1 - p1) * q,
+        "The polarity: p_copy(1) = sigmoid(w·h) is for copying.": (1 - p1) * here
+        + p1 * q,
+        "Those are scores; eq. p_LM has their softmax over the vocabulary.": p1 * here
+        + (1 - p1) * logits,
+        "Only the second term; add p_copy(1) at the word that stands there.": (1 - p1)
+        * q,
+        "Not all rows sum to 1. Copying and correcting share one unit: who gets which part of it?": sums_to_another,
+    }
     return p1 * here + (1 - p1) * q, mistakes
 
 
@@ -92,36 +87,37 @@ def corrective_lm(logits, copying, corrupted, original):
     same = corrupted == original
     p1 = copying.sigmoid()
     q = logits.softmax(-1).gather(1, original[:, None])[:, 0]  # [N, V] → [N]
-    mistakes = [
-        # That is plain cross-entropy, table 3's 'CLM w/o. Copy'. Add the …
-        -q.log().mean(),
-        # That is the released code's loss. The paper has the log *of* the …
-        -((1 - p1) * q.log()).mean(),
-        # The indicator is missing: copying helps only where the input is …
-        -(p1 + (1 - p1) * q).log().mean(),
-        # p_copy(0) is missing before the softmax.
-        -(same * p1 + q).log().mean(),
-        # The polarity: p_copy(1) = sigmoid(w·h) is for copying.
-        -(same * (1 - p1) + p1 * q).log().mean(),
-        # The sign: a loss is *minus* the log.
-        -right,
-        # A mean over positions here, not a sum.
-        right * len(logits),
-    ]
+    mistakes = {
+        "That is plain cross-entropy, table 3's 'CLM w/o. Copy'. Add the copy mechanism.": -q.log().mean(),
+        "That is the released code's loss. The paper has the log *of* the mixture.": -(
+            (1 - p1) * q.log()
+        ).mean(),
+        "The indicator is missing: copying helps only where the input is right.": -(
+            p1 + (1 - p1) * q
+        )
+        .log()
+        .mean(),
+        "p_copy(0) is missing before the softmax.": -(same * p1 + q).log().mean(),
+        "The polarity: p_copy(1) = sigmoid(w·h) is for copying.": -(
+            same * (1 - p1) + p1 * q
+        )
+        .log()
+        .mean(),
+        "The sign: a loss is *minus* the log.": -right,
+        "A mean over positions here, not a sum.": right * len(logits),
+    }
     return right, mistakes
 
 
 @table("06.negatives", cases=[(4,), (64,)])
 def negatives(N):
     """How many negatives an anchor has in eq. 3, for N texts."""
-    mistakes = [
-        # N − 1 counts one view only. B holds the corrupted *and* the …
-        N - 1,
-        # 2N − 1 are the terms of the denominator; one of them is the …
-        2 * N - 1,
-        # 2N is all of B. Take away the anchor itself and its partner.
-        2 * N,
-        # N is the number of texts; each gives two sequences.
-        N,
-    ]
+    mistakes = {
+        "N − 1 counts one view only. B holds the corrupted *and* the cropped sequences.": N
+        - 1,
+        "2N − 1 are the terms of the denominator; one of them is the positive.": 2 * N
+        - 1,
+        "2N is all of B. Take away the anchor itself and its partner.": 2 * N,
+        "N is the number of texts; each gives two sequences.": N,
+    }
     return 2 * N - 2, mistakes

@@ -13,20 +13,18 @@ from contrast_kit.exercises.nb02 import log_p, log_p_of_pairs, over_positives
 @table("07.floor", cases=[(1,), (3,), (7,)])
 def floor(P):
     """The smallest loss an anchor with P positives can have."""
-    mistakes = [
-        # Zero would need probability 1 for *each* positive, and the softmax …
-        0,
-        # The anchor is no candidate of its own: it takes no share.
-        log(P + 1),
-        # Eq. 3 divides by the number of positives: it is their mean, not …
-        P * log(P),
-        # A loss is *minus* the log of a probability: log 1/P comes with a …
-        -log(P),
-        # 1/P is the probability that each positive gets. What is the loss …
-        1 / P,
-        # The natural logarithm, as in eq. 3.
-        [log2(P), log10(P)],
-    ]
+    mistakes = {
+        "Zero would need probability 1 for *each* positive, and the softmax sums to 1.": 0,
+        "The anchor is no candidate of its own: it takes no share.": log(P + 1),
+        "Eq. 3 divides by the number of positives: it is their mean, not their sum.": P
+        * log(P),
+        "A loss is *minus* the log of a probability: log 1/P comes with a minus.": -log(
+            P
+        ),
+        "1/P is the probability that each positive gets. What is the loss of that?": 1
+        / P,
+        "The natural logarithm, as in eq. 3.": [log2(P), log10(P)],
+    }
     return log(P), mistakes
 
 
@@ -51,56 +49,49 @@ def sup_con(x, labels, tau):
         return -over_positives(log_p, labels, itself).mean()
 
     p = over_positives(log_p(scores, others).exp(), labels)
-    mistakes = [
-        # NaN: the text that is alone in its class has 0 positives, and you …
-        torch.nan,
-        # That is the sum, eq. 3 as printed. Asked for is the mean over …
-        right * len(p),
-        # You divide by N: count only the anchors that have a positive.
-        right * len(p) / len(x),
-        # Φ is l2-normalised: divide each vector by its length first.
-        eq_3(log_p(x @ x.T / tau, others)),
-        # Divide by tau; do not multiply.
-        eq_3(log_p(cosines * tau, others)),
-        # tau is missing.
-        eq_3(log_p(cosines, others)),
-        # You divide by tau twice.
-        eq_3(log_p(scores / tau, others)),
-        # The anchor stands in its own denominator: k ≠ i.
-        eq_3(scores.log_softmax(1)),
-        # The anchor is among its own positives and candidates: j ≠ i and k …
-        eq_3(scores.log_softmax(1), itself=True),
-        # The denominator has *all* others: positives too.
-        eq_3(log_p(scores, ~same)),
-        # The *other* positives belong to the denominator as well: k runs …
-        eq_3(log_p_of_pairs(scores, labels)),
-        # The logarithm stands *inside* the sum over positives: mean of …
-        -p.log().mean(),
-        # The sign: a loss is *minus* the log of a probability.
-        -right,
-        # The factor tau/0.07 is SupContrast's; it is not in eq. 3.
-        tau / 0.07 * right,
-        # A factor tau too many: lightly's rescaling, not in eq. 3.
-        tau * right,
-    ]
+    mistakes = {
+        "NaN: the text that is alone in its class has 0 positives, and you divide by them.": torch.nan,
+        "That is the sum, eq. 3 as printed. Asked for is the mean over anchors with a positive.": right
+        * len(p),
+        "You divide by N: count only the anchors that have a positive.": right
+        * len(p)
+        / len(x),
+        "Φ is l2-normalised: divide each vector by its length first.": eq_3(
+            log_p(x @ x.T / tau, others)
+        ),
+        "Divide by tau; do not multiply.": eq_3(log_p(cosines * tau, others)),
+        "tau is missing.": eq_3(log_p(cosines, others)),
+        "You divide by tau twice.": eq_3(log_p(scores / tau, others)),
+        "The anchor stands in its own denominator: k ≠ i.": eq_3(scores.log_softmax(1)),
+        "The anchor is among its own positives and candidates: j ≠ i and k ≠ i.": eq_3(
+            scores.log_softmax(1), itself=True
+        ),
+        "The denominator has *all* others: positives too.": eq_3(log_p(scores, ~same)),
+        "The *other* positives belong to the denominator as well: k runs over all but i.": eq_3(
+            log_p_of_pairs(scores, labels)
+        ),
+        "The logarithm stands *inside* the sum over positives: mean of logs.": -p.log().mean(),
+        "The sign: a loss is *minus* the log of a probability.": -right,
+        "The factor tau/0.07 is SupContrast's; it is not in eq. 3.": tau / 0.07 * right,
+        "A factor tau too many: lightly's rescaling, not in eq. 3.": tau * right,
+    }
     return right, mistakes
 
 
 @table("07.lam", cases=[(0.5, 16), (0.9, 16), (0.3, 64)], further=[(0.0, 16), (1.0, 16)])
 def lam(λ, N):
     """Which λ gives, with the sum, the direction that λ gives with the mean."""
-    mistakes = [
-        # The sum is N times the mean, so the same λ gives the contrast N …
-        λ,
-        # That is the other way round: from the λ of the *sum* to that of …
-        λ * N / (λ * N + 1 - λ),
-        # λ/N makes the contrast right, but CE then has 1 - λ/N, no longer 1 …
-        λ / N,
-        # That is not a weight between 0 and 1, and the sum needs a …
-        λ * N,
-        # That is the ratio of the two weights; which λ' has λ'/(1 - λ') …
-        λ / N / (1 - λ + 1e-12),
-    ]
+    mistakes = {
+        "The sum is N times the mean, so the same λ gives the contrast N times the weight.": λ,
+        "That is the other way round: from the λ of the *sum* to that of the mean.": λ
+        * N
+        / (λ * N + 1 - λ),
+        "λ/N makes the contrast right, but CE then has 1 - λ/N, no longer 1 - λ.": λ / N,
+        "That is not a weight between 0 and 1, and the sum needs a *smaller* one.": λ * N,
+        "That is the ratio of the two weights; which λ' has λ'/(1 - λ') equal to it?": λ
+        / N
+        / (1 - λ + 1e-12),
+    }
     return λ / (λ + N * (1 - λ)), mistakes
 
 
@@ -108,20 +99,15 @@ def lam(λ, N):
 def wrong_pairs(q):
     """The share of pairs with one given label that are of two classes, when a share q of labels is flipped."""
     right = 2 * q * (1 - q)
-    mistakes = [
-        # That is the share of wrong *labels*. A pair has two.
-        q,
-        # Where both are flipped, the two are of one class again: those are …
-        2 * q,
-        # Either of the two may be the flipped one.
-        q * (1 - q),
-        # That is 'at least one is flipped'. If both are, the pair is right …
-        1 - (1 - q) ** 2,
-        # That is 'both are flipped', and then the two are of one class …
-        q**2,
-        # That is 'neither is flipped': a share of the right pairs.
-        (1 - q) ** 2,
-        # That is the share of *right* pairs.
-        1 - right,
-    ]
+    mistakes = {
+        "That is the share of wrong *labels*. A pair has two.": q,
+        "Where both are flipped, the two are of one class again: those are not wrong pairs.": 2
+        * q,
+        "Either of the two may be the flipped one.": q * (1 - q),
+        "That is 'at least one is flipped'. If both are, the pair is right again.": 1
+        - (1 - q) ** 2,
+        "That is 'both are flipped', and then the two are of one class again.": q**2,
+        "That is 'neither is flipped': a share of the right pairs.": (1 - q) ** 2,
+        "That is the share of *right* pairs.": 1 - right,
+    }
     return right, mistakes

@@ -51,26 +51,28 @@ def auc(similar, random):
     more = sum(s > r for s in similar for r in random)
     ties = sum(s == r for s in similar for r in random)
     right = (more + ties / 2) / (n * m)
-    mistakes = [
-        # A tie counts half; yours counts for nothing.
-        more / (n * m),
-        # A tie counts half; yours counts as won.
-        (more + ties) / (n * m),
-        # The other way round: a *similar* pair wins when its cosine is the …
-        1 - right,
-        # That is the number of comparisons won; divide by how many there …
-        right * n * m,
-        # Divide by all comparisons, len(similar) * len(random).
-        right * m,
-        # zip compares each similar pair with one random pair; AUC compares …
-        mean(s > r for s, r in zip(similar, random, strict=False)),
-        # That compares the means; AUC compares pair with pair.
-        float(mean(similar) > mean(random)),
-        # Among these ranks are the wins of similar pairs over *similar* …
-        right + (n + 1) / 2 / m,
-        # Each rank is off by one: does the lowest of all have rank 1, and …
-        [right - 1 / m, right + 1 / m],
-    ]
+    mistakes = {
+        "A tie counts half; yours counts for nothing.": more / (n * m),
+        "A tie counts half; yours counts as won.": (more + ties) / (n * m),
+        "The other way round: a *similar* pair wins when its cosine is the higher one.": 1
+        - right,
+        "That is the number of comparisons won; divide by how many there are.": right
+        * n
+        * m,
+        "Divide by all comparisons, len(similar) * len(random).": right * m,
+        "zip compares each similar pair with one random pair; AUC compares it with all.": mean(
+            s > r for s, r in zip(similar, random, strict=False)
+        ),
+        "That compares the means; AUC compares pair with pair.": float(
+            mean(similar) > mean(random)
+        ),
+        "Among these ranks are the wins of similar pairs over *similar* pairs. How many are there?": right
+        + (n + 1) / 2 / m,
+        "Each rank is off by one: does the lowest of all have rank 1, and does a pair win against itself?": [
+            right - 1 / m,
+            right + 1 / m,
+        ],
+    }
     return right, mistakes
 
 
@@ -87,32 +89,37 @@ def needed(a, b):
         return t.ppf(level, freedom) * s * sqrt(2 / n)
 
     right = form(2 * n - 2)
-    mistakes = [
-        # 5 % in both directions together leaves 2.5 % at each end.
-        form(2 * n - 2, level=0.95),
-        # Both lists tell something about s: 2(n - 1) degrees of freedom.
-        form(n - 1),
-        # Each list spends one degree of freedom on its mean: 2(n - 1).
-        [form(2 * n), form(2 * n - 1)],
-        # Two means are uncertain, not one: sqrt(2/n).
-        right / sqrt(2),
-        # s is the spread of single seeds; means of n spread less: times …
-        right / sqrt(2 / n),
-        # Divide the variance by n - 1: the mean came from the same seeds.
-        right * sqrt(1 - 1 / n),
-        # Average the variances, then the root.
-        right / s * (stdev(a) + stdev(b)) / 2,
-        # That is the difference itself; how large must it be to be …
-        abs(mean(a) - mean(b)),
-        # 1.96 belongs to very many seeds. With few, s is uncertain too: …
-        1.96 * s * sqrt(2 / n),
-        # That pairs the seeds. Here nothing joins seed 1 of one method to …
-        t.ppf(0.975, n - 1) * stdev(differences) / sqrt(n),
-        # In one heap the spread also holds the methods' difference: take …
-        right / s * stdev(a + b),
-        # That is the lower end: a quantile below one half is negative.
-        -right,
-    ]
+    mistakes = {
+        "5 % in both directions together leaves 2.5 % at each end.": form(
+            2 * n - 2, level=0.95
+        ),
+        "Both lists tell something about s: 2(n - 1) degrees of freedom.": form(n - 1),
+        "Each list spends one degree of freedom on its mean: 2(n - 1).": [
+            form(2 * n),
+            form(2 * n - 1),
+        ],
+        "Two means are uncertain, not one: sqrt(2/n).": right / sqrt(2),
+        "s is the spread of single seeds; means of n spread less: times sqrt(2/n).": right
+        / sqrt(2 / n),
+        "Divide the variance by n - 1: the mean came from the same seeds.": right
+        * sqrt(1 - 1 / n),
+        "Average the variances, then the root.": right / s * (stdev(a) + stdev(b)) / 2,
+        "That is the difference itself; how large must it be to be surprising?": abs(
+            mean(a) - mean(b)
+        ),
+        "1.96 belongs to very many seeds. With few, s is uncertain too: Student's t.": 1.96
+        * s
+        * sqrt(2 / n),
+        "That pairs the seeds. Here nothing joins seed 1 of one method to seed 1 of the other.": t.ppf(
+            0.975, n - 1
+        )
+        * stdev(differences)
+        / sqrt(n),
+        "In one heap the spread also holds the methods' difference: take the variance of each list by itself.": right
+        / s
+        * stdev(a + b),
+        "That is the lower end: a quantile below one half is negative.": -right,
+    }
     return right, mistakes
 
 
@@ -139,26 +146,26 @@ def share(share):
     replaced = -log(share)
     original = -log(1 - share)
     right = share * replaced + (1 - share) * original
-    mistakes = [
-        # The minus is missing: log p is below 0, a loss is not.
-        -right,
-        # That is in bits. The table is in nats: the natural logarithm.
-        right / log(2),
-        # That is the loss at a *replaced* token. How many are there, and …
-        replaced,
-        # That is the loss at an *original* token. How many are there, and …
-        original,
-        # That is the part of the replaced tokens. The originals cost …
-        share * replaced,
-        # That is the part of the original tokens. The replaced ones cost …
-        (1 - share) * original,
-        # Each kind of token is there as often as its share says: weigh by …
-        [replaced + original, (replaced + original) / 2],
-        # Exchanged: at a replaced token the right answer is 'replaced'.
-        share * original + (1 - share) * replaced,
-        # That is the loss of a detector that knows nothing, not even the …
-        log(2),
-        # That is how often the better guess is wrong. The loss is minus the …
-        min(share, 1 - share),
-    ]
+    mistakes = {
+        "The minus is missing: log p is below 0, a loss is not.": -right,
+        "That is in bits. The table is in nats: the natural logarithm.": right / log(2),
+        "That is the loss at a *replaced* token. How many are there, and what do the others cost?": replaced,
+        "That is the loss at an *original* token. How many are there, and what do the others cost?": original,
+        "That is the part of the replaced tokens. The originals cost something, too.": share
+        * replaced,
+        "That is the part of the original tokens. The replaced ones cost something, too.": (
+            1 - share
+        )
+        * original,
+        "Each kind of token is there as often as its share says: weigh by it.": [
+            replaced + original,
+            (replaced + original) / 2,
+        ],
+        "Exchanged: at a replaced token the right answer is 'replaced'.": share * original
+        + (1 - share) * replaced,
+        "That is the loss of a detector that knows nothing, not even the share.": log(2),
+        "That is how often the better guess is wrong. The loss is minus the log of a probability.": min(
+            share, 1 - share
+        ),
+    }
     return right, mistakes

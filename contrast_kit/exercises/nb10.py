@@ -29,26 +29,26 @@ def majority(train, test):
 
     label = common(train)
     right = share(label)
-    mistakes = [
-        # You took the commonest label of the *test* rows; nobody may look …
-        share(common(test)),
-        # That is how often the label is right on the training rows. How …
-        share(label, train),
-        # You counted train and test together; nobody may look at the test …
-        share(common(np.append(train, test))),
-        # That is the *median* of the class numbers, which have no order. …
-        share(np.median(train)),
-        # That is the largest class number. Which label is commonest?
-        share(train.max()),
-        # One over the number of classes is guessing at random; the majority …
-        1 / len(set(train)),
-        # Count, then divide by the number of test rows.
-        right * len(test),
-        # That is the label itself. How often is it right on the test rows?
-        label,
-        # That is how often it is wrong.
-        1 - right,
-    ]
+    mistakes = {
+        "You took the commonest label of the *test* rows; nobody may look there.": share(
+            common(test)
+        ),
+        "That is how often the label is right on the training rows. How often is it on the test rows?": share(
+            label, train
+        ),
+        "You counted train and test together; nobody may look at the test rows.": share(
+            common(np.append(train, test))
+        ),
+        "That is the *median* of the class numbers, which have no order. Count them.": share(
+            np.median(train)
+        ),
+        "That is the largest class number. Which label is commonest?": share(train.max()),
+        "One over the number of classes is guessing at random; the majority can do better, or worse.": 1
+        / len(set(train)),
+        "Count, then divide by the number of test rows.": right * len(test),
+        "That is the label itself. How often is it right on the test rows?": label,
+        "That is how often it is wrong.": 1 - right,
+    }
     return right, mistakes
 
 
@@ -61,26 +61,25 @@ def top(validation, test, k):
     """The mean test score of the k runs with the best validation score."""
     order = np.argsort(validation)
     best = test[order[-k:]]
-    mistakes = [
-        # You picked by *test*. A protocol that picks by test scores reports …
-        np.sort(test)[-k:].mean(),
-        # You picked the worst by validation: argsort sorts upwards.
-        test[order[:k]].mean(),
-        # That is the mean of all runs.
-        test.mean(),
-        # Pick by validation, but report the *test* score of those runs.
-        np.sort(validation)[-k:].mean(),
-        # The first k runs are not the best k.
-        test[:k].mean(),
-        # That is the single best run; the protocol keeps k of them.
-        test[order[-1]],
-        # For k = 2 it gives what k = 3 gives: where does your function use …
-        test[order[-3:]].mean(),
-        # That is the median of the k; return their mean.
-        np.median(best),
-        # That is the sum of the k; return their mean.
-        best.sum(),
-    ]
+    mistakes = {
+        "You picked by *test*. A protocol that picks by test scores reports its luck.": np.sort(
+            test
+        )[-k:].mean(),
+        "You picked the worst by validation: argsort sorts upwards.": test[
+            order[:k]
+        ].mean(),
+        "That is the mean of all runs.": test.mean(),
+        "Pick by validation, but report the *test* score of those runs.": np.sort(
+            validation
+        )[-k:].mean(),
+        "The first k runs are not the best k.": test[:k].mean(),
+        "That is the single best run; the protocol keeps k of them.": test[order[-1]],
+        "For k = 2 it gives what k = 3 gives: where does your function use k?": test[
+            order[-3:]
+        ].mean(),
+        "That is the median of the k; return their mean.": np.median(best),
+        "That is the sum of the k; return their mean.": best.sum(),
+    }
     return best.mean(), mistakes
 
 
@@ -109,33 +108,37 @@ def half_width(runs):
         return t.ppf(q, count - 1)
 
     right = quantile(draws) * error
-    mistakes = [
-        # You count 15 observations, but runs on one draw share their rows: …
-        [quantile(runs.size) * flat_error, 1.96 * flat_error],
-        # 1.96 belongs to very many observations. With five, Student's t is …
-        1.96 * error,
-        # With few observations the deviation takes n - 1: std(ddof=1).
-        right * (1 - 1 / draws) ** 0.5,
-        # Divide by √5: this is the interval of the *mean*, not of one draw.
-        quantile(draws) * spread,
-        # That is the standard error; the interval is wider, by a quantile …
-        error,
-        # 5 % outside, on both sides together: that leaves 2.5 % at each …
-        quantile(draws, 0.95) * error,
-        # The mean of the draws has used up one degree of freedom.
-        quantile(draws + 1) * error,
-        # The deviation is that of five means, so its degrees of freedom are …
-        quantile(runs.size) * error,
-        # That is the spread of draws; the mean of five of them is surer, by …
-        spread,
-        # That is the whole width; half of it is asked for.
-        2 * right,
-        # You averaged over draws and kept the seeds: the axes are …
-        [
+    mistakes = {
+        "You count 15 observations, but runs on one draw share their rows: average over seeds first.": [
+            quantile(runs.size) * flat_error,
+            1.96 * flat_error,
+        ],
+        "1.96 belongs to very many observations. With five, Student's t is larger: how many degrees of freedom?": 1.96
+        * error,
+        "With few observations the deviation takes n - 1: std(ddof=1).": right
+        * (1 - 1 / draws) ** 0.5,
+        "Divide by √5: this is the interval of the *mean*, not of one draw.": quantile(
+            draws
+        )
+        * spread,
+        "That is the standard error; the interval is wider, by a quantile of Student's t.": error,
+        "5 % outside, on both sides together: that leaves 2.5 % at each end.": quantile(
+            draws, 0.95
+        )
+        * error,
+        "The mean of the draws has used up one degree of freedom.": quantile(draws + 1)
+        * error,
+        "The deviation is that of five means, so its degrees of freedom are those of five.": quantile(
+            runs.size
+        )
+        * error,
+        "That is the spread of draws; the mean of five of them is surer, by √5, and t makes it wider again.": spread,
+        "That is the whole width; half of it is asked for.": 2 * right,
+        "You averaged over draws and kept the seeds: the axes are runs[draw, seed].": [
             quantile(draws) * of_seeds / draws**0.5,
             quantile(seeds) * of_seeds / seeds**0.5,
         ],
-    ]
+    }
     return right, mistakes
 
 
@@ -152,24 +155,29 @@ def paired(a, b):
     differences = b - a
     spread = differences.std(ddof=1)
     right = spread / n**0.5
-    mistakes = [
-        # That is for two sets of draws that have nothing in common. These …
-        ((a.var(ddof=1) + b.var(ddof=1)) / n) ** 0.5,
-        # That is the deviation of one difference; its mean over the draws …
-        spread,
-        # With few observations the deviation takes n - 1: std(ddof=1).
-        right * (1 - 1 / n) ** 0.5,
-        # That is the difference itself; how sure is it?
-        [differences.mean(), -differences.mean()],
-        # That is a variance; take its root.
-        right**2,
-        # The differences keep their signs: a method that is ahead on some …
-        np.abs(differences).std(ddof=1) / n**0.5,
-        # Over n draws the deviation of the mean shrinks with √n, not with …
-        spread / n,
-        # That is half of the 95 % interval; the standard error comes before …
-        t.ppf(0.975, n - 1) * right,
-    ]
+    mistakes = {
+        "That is for two sets of draws that have nothing in common. These are the same draws: subtract first.": (
+            (a.var(ddof=1) + b.var(ddof=1)) / n
+        )
+        ** 0.5,
+        "That is the deviation of one difference; its mean over the draws is surer, by √n.": spread,
+        "With few observations the deviation takes n - 1: std(ddof=1).": right
+        * (1 - 1 / n) ** 0.5,
+        "That is the difference itself; how sure is it?": [
+            differences.mean(),
+            -differences.mean(),
+        ],
+        "That is a variance; take its root.": right**2,
+        (
+            "The differences keep their signs: a method that is ahead on some draws and behind on others is "
+            "less sure."
+        ): np.abs(differences).std(ddof=1) / n**0.5,
+        "Over n draws the deviation of the mean shrinks with √n, not with n.": spread / n,
+        "That is half of the 95 % interval; the standard error comes before Student's t.": t.ppf(
+            0.975, n - 1
+        )
+        * right,
+    }
     return right, mistakes
 
 
@@ -186,26 +194,27 @@ def luck(k, n):
     """The probability that at least k of n independent 95 % intervals exclude zero where there is no difference."""
     right = _at_least(k, n)
     more = _at_least(k + 1, n)
-    mistakes = [
-        # That is the probability of *exactly* k. More of them would …
-        _exactly(k, n),
-        # That is *more* than k, without k itself. (With scipy: binom.sf(k - …
-        more,
-        # That is the probability of *fewer* than k: one minus the right …
-        1 - right,
-        # That is the probability of *at most* k. How probable are k or …
-        1 - more,
-        # That is at least *one*, whatever k is. Where does your function …
-        _at_least(1, n),
-        # That is how many to *expect*. How probable are k of them, or more?
-        0.05 * n,
-        # That is for k intervals that you named beforehand. Any k of the n …
-        0.05**k,
-        # And the other n − k? Each of them holds zero, with probability …
-        comb(n, k) * 0.05**k,
-        # A 95 % interval *holds* the truth in 95 of 100 cases. It misses it …
-        _at_least(k, n, 0.95),
-        # Zero may lie to the left of the interval or to the right: 2.5 % …
-        _at_least(k, n, 0.025),
-    ]
+    mistakes = {
+        "That is the probability of *exactly* k. More of them would surprise you, too: add those.": _exactly(
+            k, n
+        ),
+        "That is *more* than k, without k itself. (With scipy: binom.sf(k - 1, n, 0.05).)": more,
+        "That is the probability of *fewer* than k: one minus the right answer.": 1
+        - right,
+        "That is the probability of *at most* k. How probable are k or more?": 1 - more,
+        "That is at least *one*, whatever k is. Where does your function use k?": _at_least(
+            1, n
+        ),
+        "That is how many to *expect*. How probable are k of them, or more?": 0.05 * n,
+        "That is for k intervals that you named beforehand. Any k of the n will do.": 0.05
+        ** k,
+        "And the other n − k? Each of them holds zero, with probability 0.95.": comb(n, k)
+        * 0.05**k,
+        "A 95 % interval *holds* the truth in 95 of 100 cases. It misses it in 5.": _at_least(
+            k, n, 0.95
+        ),
+        "Zero may lie to the left of the interval or to the right: 2.5 % each.": _at_least(
+            k, n, 0.025
+        ),
+    }
     return right, mistakes

@@ -17,26 +17,27 @@ from contrast_kit.losses import cosine_matrix
 def negatives(batch, accumulate, processes):
     """InfoNCE's negatives for a batch, accumulated batches, and processes that gather."""
     accumulated = batch * accumulate
-    mistakes = [
-        # One of the candidates is the positive.
-        batch,
-        # Accumulated batches never meet: each contrast sees its own batch …
-        accumulated - 1,
-        # Accumulated batches never meet, and one of the candidates is the …
-        accumulated,
-        # The processes gather their vectors: an anchor meets those of the …
-        batch // processes - 1,
-        # The processes share the batch; it does not grow with them.
-        batch * processes - 1,
-        # Accumulated batches never meet, and the processes share one batch.
-        accumulated * processes - 1,
-        # Accumulated batches never meet; processes that share one do, as …
-        accumulated // processes - 1,
-        # That is the symmetric form (NT-Xent). InfoNCE has the candidates …
-        2 * (batch - 1),
-        # Those are NT-Xent's candidates, of both views and with the …
-        2 * batch - 1,
-    ]
+    mistakes = {
+        "One of the candidates is the positive.": batch,
+        "Accumulated batches never meet: each contrast sees its own batch only.": accumulated
+        - 1,
+        "Accumulated batches never meet, and one of the candidates is the positive.": accumulated,
+        "The processes gather their vectors: an anchor meets those of the others, too.": batch
+        // processes
+        - 1,
+        "The processes share the batch; it does not grow with them.": batch * processes
+        - 1,
+        "Accumulated batches never meet, and the processes share one batch.": accumulated
+        * processes
+        - 1,
+        "Accumulated batches never meet; processes that share one do, as they gather.": accumulated
+        // processes
+        - 1,
+        "That is the symmetric form (NT-Xent). InfoNCE has the candidates of one view only.": 2
+        * (batch - 1),
+        "Those are NT-Xent's candidates, of both views and with the positive.": 2 * batch
+        - 1,
+    }
     return batch - 1, mistakes
 
 
@@ -123,14 +124,14 @@ def cached(answer):
 @table("11.smallest_tau", cases=[(65504.0,), (3.4028e38,)])
 def smallest_tau(largest):
     """Where e^(1/τ) reaches the largest number of a format."""
-    mistakes = [
-        # That is the largest exponent, 1/τ. And τ?
-        math.log(largest),
-        # The exponential is that of e: take the natural logarithm.
-        [1 / math.log10(largest), 1 / math.log2(largest)],
-        # The exponential stands between: e^(1/τ) = largest.
-        1 / largest,
-    ]
+    mistakes = {
+        "That is the largest exponent, 1/τ. And τ?": math.log(largest),
+        "The exponential is that of e: take the natural logarithm.": [
+            1 / math.log10(largest),
+            1 / math.log2(largest),
+        ],
+        "The exponential stands between: e^(1/τ) = largest.": 1 / largest,
+    }
     return 1 / math.log(largest), mistakes
 
 
@@ -180,20 +181,18 @@ def in_pieces(pieces):
     scores = torch.cat(pieces)
     right = scores.logsumexp(0)
     of_each = torch.stack([piece.logsumexp(0) for piece in pieces])
-    mistakes = [
-        # Logarithms of sums do not add up: add the sums.
-        of_each.sum(),
-        # The logarithm of the sum is asked for.
-        right.exp(),
-        # Not a mean over pieces: one sum over all.
-        of_each.mean(),
-        # A larger maximum came: multiply the old sum, which is relative to …
-        _running(pieces, 0),
-        # A larger maximum came, and the old sum grew: relative to a larger …
-        _running(pieces, 1),
-        # The sum is relative to the largest score: add that at the end.
-        right - scores.max(),
-        # That is the largest score alone.
-        scores.max(),
-    ]
+    mistakes = {
+        "Logarithms of sums do not add up: add the sums.": of_each.sum(),
+        "The logarithm of the sum is asked for.": right.exp(),
+        "Not a mean over pieces: one sum over all.": of_each.mean(),
+        "A larger maximum came: multiply the old sum, which is relative to the old one.": _running(
+            pieces, 0
+        ),
+        "A larger maximum came, and the old sum grew: relative to a larger number it is *smaller*.": _running(
+            pieces, 1
+        ),
+        "The sum is relative to the largest score: add that at the end.": right
+        - scores.max(),
+        "That is the largest score alone.": scores.max(),
+    }
     return right, mistakes

@@ -12,20 +12,16 @@ from contrast_kit.exercises._frame import table
 def second_rate(p_m, share):
     """p_c, for view 1 to select a share of *all* tokens."""
     right = share / (1 - p_m)
-    mistakes = [
-        # p_c is drawn among the tokens that view 0 left free, and these are …
-        share,
-        # That share of all is what view 1 selects *at* p_c = share. Turn it …
-        share * (1 - p_m),
-        # View 1 draws among the tokens that view 0 did *not* select: 1 − …
-        share / p_m,
-        # Shares of different wholes do not subtract.
-        share - p_m,
-        # Shares of different wholes do not add.
-        share + p_m,
-        # That is the share of the free tokens that view 1 leaves alone.
-        1 - right,
-    ]
+    mistakes = {
+        "p_c is drawn among the tokens that view 0 left free, and these are fewer than all.": share,
+        "That share of all is what view 1 selects *at* p_c = share. Turn it round.": share
+        * (1 - p_m),
+        "View 1 draws among the tokens that view 0 did *not* select: 1 − p_m of them.": share
+        / p_m,
+        "Shares of different wholes do not subtract.": share - p_m,
+        "Shares of different wholes do not add.": share + p_m,
+        "That is the share of the free tokens that view 1 leaves alone.": 1 - right,
+    }
     return right, mistakes
 
 
@@ -37,22 +33,22 @@ def second_rate(p_m, share):
 def effective(p):
     """e to the entropy of the negatives' weights."""
     entropy = torch.special.entr(p).sum()
-    mistakes = [
-        # That is the entropy, in nats. How many *equal* weights have this …
-        entropy,
-        # The entropy has a minus before the sum: logarithms of weights are …
-        [-entropy, (-entropy).exp()],
-        # That is the entropy, in bits. How many *equal* weights have this …
-        entropy / log(2),
-        # Bits go with 2 to the power, nats with e.
-        (entropy / log(2)).exp(),
-        # 1 / Σp² is another count of this kind; the panel takes e to the …
-        1 / p.square().sum(),
-        # That looks at the hardest negative alone.
-        1 / p.max(),
-        # That many there are; how many *equal* ones would push as spread …
-        len(p),
-    ]
+    mistakes = {
+        "That is the entropy, in nats. How many *equal* weights have this entropy?": entropy,
+        "The entropy has a minus before the sum: logarithms of weights are negative.": [
+            -entropy,
+            (-entropy).exp(),
+        ],
+        "That is the entropy, in bits. How many *equal* weights have this entropy?": entropy
+        / log(2),
+        "Bits go with 2 to the power, nats with e.": (entropy / log(2)).exp(),
+        "1 / Σp² is another count of this kind; the panel takes e to the entropy.": 1
+        / p.square().sum(),
+        "That looks at the hardest negative alone.": 1 / p.max(),
+        "That many there are; how many *equal* ones would push as spread out as these?": len(
+            p
+        ),
+    }
     return entropy.exp(), mistakes
 
 
@@ -73,20 +69,23 @@ def search(query, vectors, k):
     cosines = cosine_similarity(vectors, query[None])
     distances = (vectors - query).norm(dim=1)
     best = cosines.topk(k)
-    mistakes = [
-        # `topk` gives values and indices: return the indices.
-        lambda value: isinstance(value, tuple),
-        # Long vectors win in your search: divide by the lengths first.
-        (vectors @ query).topk(k).indices,
-        # These are the nearest by distance, which sees lengths, too.
-        distances.topk(k, largest=False).indices,
-        # These are the farthest: the highest cosines are asked for.
-        cosines.topk(k, largest=False).indices,
-        # The right ones in the wrong order: the best first.
-        best.indices.flip(0),
-        # A cosine of -1 is the opposite, not a match: keep the sign.
-        cosines.abs().topk(k).indices,
-        # These are the cosines; the numbers of the rows are asked for.
-        best.values,
-    ]
+    mistakes = {
+        "`topk` gives values and indices: return the indices.": lambda value: isinstance(
+            value, tuple
+        ),
+        "Long vectors win in your search: divide by the lengths first.": (vectors @ query)
+        .topk(k)
+        .indices,
+        "These are the nearest by distance, which sees lengths, too.": distances.topk(
+            k, largest=False
+        ).indices,
+        "These are the farthest: the highest cosines are asked for.": cosines.topk(
+            k, largest=False
+        ).indices,
+        "The right ones in the wrong order: the best first.": best.indices.flip(0),
+        "A cosine of -1 is the opposite, not a match: keep the sign.": cosines.abs()
+        .topk(k)
+        .indices,
+        "These are the cosines; the numbers of the rows are asked for.": best.values,
+    }
     return best.indices, mistakes

@@ -14,22 +14,25 @@ from contrast_kit.exercises._table import draw
 def vqa_accuracy(n):
     """The mean over the ten leave-one-out subsets of min(n / 3, 1)."""
     right = (n * min((n - 1) / 3, 1) + (10 - n) * min(n / 3, 1)) / 10
-    mistakes = [
-        # That is min(n/3, 1) among all ten. Leave each person out in turn …
-        min(n / 3, 1),
-        # Only n of the ten subsets lack one of the n; the others hold all …
-        min(max(n - 1, 0) / 3, 1),
-        # All or nothing: fewer than three count for something, too.
-        float(n >= 3),
-        # That is the majority. VQA's accuracy is soft: three others are …
-        float(n > 5),
-        # That is the share of the people; three others are enough for full …
-        n / 10,
-        # A mean over the ten subsets: divide by 10.
-        10 * right,
-        # In each subset at most 1: the minimum is taken before the mean.
-        (n * (n - 1) + (10 - n) * n) / 30,
-    ]
+    mistakes = {
+        "That is min(n/3, 1) among all ten. Leave each person out in turn and average.": min(
+            n / 3, 1
+        ),
+        "Only n of the ten subsets lack one of the n; the others hold all n.": min(
+            max(n - 1, 0) / 3, 1
+        ),
+        "All or nothing: fewer than three count for something, too.": float(n >= 3),
+        "That is the majority. VQA's accuracy is soft: three others are enough.": float(
+            n > 5
+        ),
+        "That is the share of the people; three others are enough for full marks.": n
+        / 10,
+        "A mean over the ten subsets: divide by 10.": 10 * right,
+        "In each subset at most 1: the minimum is taken before the mean.": (
+            n * (n - 1) + (10 - n) * n
+        )
+        / 30,
+    }
     return right, mistakes
 
 
@@ -43,18 +46,19 @@ def wrong_texts(image_id, true_of):
     """Which text may be drawn as a wrong one for which picture."""
     other = image_id[:, None] != image_id[None, :]
     right = other & ~true_of.T
-    mistakes = [
-        # true_of has the texts in its rows; you need the pictures there: …
-        other & ~true_of,
-        # The text of another picture may be true of this one as well: …
-        other,
-        # Rows 0 and 1 show one picture: its other text is not wrong, though …
-        ~true_of.T,
-        # Rows 0 and 1 show one picture: its other text is not wrong.
-        ~torch.eye(4, dtype=torch.bool),
-        # That is the opposite: True where the text *may* be drawn as a …
-        [~right, true_of.T],
-    ]
+    mistakes = {
+        "true_of has the texts in its rows; you need the pictures there: transpose it.": other
+        & ~true_of,
+        "The text of another picture may be true of this one as well: true_of says so.": other,
+        "Rows 0 and 1 show one picture: its other text is not wrong, though true_of does not know it.": ~true_of.T,
+        "Rows 0 and 1 show one picture: its other text is not wrong.": ~torch.eye(
+            4, dtype=torch.bool
+        ),
+        "That is the opposite: True where the text *may* be drawn as a wrong one.": [
+            ~right,
+            true_of.T,
+        ],
+    }
     return right, mistakes
 
 
@@ -78,22 +82,27 @@ def soft_answers(logits, scores):
     """The binary cross-entropy, summed over answers, a mean over questions."""
     right = ck.vision.soft_answers(logits, scores)
     answers = logits.shape[1]
-    mistakes = [
-        # A mean over answers too: it divides the gradient by A. Sum over …
-        right / answers,
-        # That is the sum over questions as well; divide by B.
-        right * len(logits),
-        # A softmax over one right answer; here each answer is its own yes …
-        cross_entropy(logits, scores.argmax(1)),
-        # A softmax makes answers compete; here each answer is its own yes …
-        cross_entropy(logits, scores),
-        # The scores are targets between 0 and 1, not rounded up.
-        binary_cross_entropy_with_logits(logits, scores.ceil()) * answers,
-        # The sign: minus the log-probabilities.
-        -right,
-        # The second half is missing: (1 − s) log(1 − σ(z)), or every answer …
-        -(scores * logits.sigmoid().log()).sum(1).mean(),
-    ]
+    mistakes = {
+        "A mean over answers too: it divides the gradient by A. Sum over the answers, mean over the questions.": right
+        / answers,
+        "That is the sum over questions as well; divide by B.": right * len(logits),
+        "A softmax over one right answer; here each answer is its own yes or no.": cross_entropy(
+            logits, scores.argmax(1)
+        ),
+        "A softmax makes answers compete; here each answer is its own yes or no.": cross_entropy(
+            logits, scores
+        ),
+        "The scores are targets between 0 and 1, not rounded up.": binary_cross_entropy_with_logits(
+            logits, scores.ceil()
+        )
+        * answers,
+        "The sign: minus the log-probabilities.": -right,
+        "The second half is missing: (1 − s) log(1 − σ(z)), or every answer may as well be yes.": -(
+            scores * logits.sigmoid().log()
+        )
+        .sum(1)
+        .mean(),
+    }
     return right, mistakes
 
 
@@ -123,22 +132,30 @@ def consistency(right, sentences):
         return sum(map(of_group, pairs.values())) / n
 
     consistent = share(all)
-    mistakes = [
-        # That is the accuracy: the share of pairs. Group them by sentence …
-        mean(right),
-        # That counts the pairs of consistent sentences; count sentences.
-        share(lambda group: all(group) * len(group)) * n / len(right),
-        # That is how many sentences are right; divide by the number of …
-        consistent * n,
-        # One right pair is not enough: all pairs of the sentence must be …
-        share(any),
-        # That looks at the last pair of each sentence; all its pairs must …
-        share(lambda group: group[-1]),
-        # That is the mean accuracy of a sentence; consistency is all or …
-        share(mean),
-        # That takes off one for each wrong pair; a sentence with two wrong …
-        1 - right.count(NO) / n,
-        # Divide by the number of different sentences, not of pairs.
-        consistent * n / len(right),
-    ]
+    mistakes = {
+        "That is the accuracy: the share of pairs. Group them by sentence first.": mean(
+            right
+        ),
+        "That counts the pairs of consistent sentences; count sentences.": share(
+            lambda group: all(group) * len(group)
+        )
+        * n
+        / len(right),
+        "That is how many sentences are right; divide by the number of sentences.": consistent
+        * n,
+        "One right pair is not enough: all pairs of the sentence must be right.": share(
+            any
+        ),
+        "That looks at the last pair of each sentence; all its pairs must be right.": share(
+            lambda group: group[-1]
+        ),
+        "That is the mean accuracy of a sentence; consistency is all or nothing.": share(
+            mean
+        ),
+        "That takes off one for each wrong pair; a sentence with two wrong pairs is one wrong sentence.": 1
+        - right.count(NO) / n,
+        "Divide by the number of different sentences, not of pairs.": consistent
+        * n
+        / len(right),
+    }
     return consistent, mistakes
