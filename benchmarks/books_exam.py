@@ -4,7 +4,7 @@
     python benchmarks/books_exam.py --data DATA kit/books-mlm runs/electra/encoder runs/coco-lm/encoder
     python benchmarks/books_exam.py --data DATA kit/books-mlm --parts glue sts   # without the hour of fine-tuning
 
-DATA holds GLUE's folders (or `glue_data`), SentEval's STS and `blimp`. Fine-tuning: SST-2, STS-B, MRPC and RTE, at most
+DATA holds GLUE's folders (or `glue_data`) and `blimp`. Fine-tuning: SST-2, STS-B, MRPC and RTE, at most
 `--rows` training rows, three epochs, tested on GLUE's validation rows. A rate is chosen for each encoder and task on
 300 training rows that are then left out for all; the seeds draw the head, the order of the rows and dropout. A stopped
 run continues: a row that is in the table is not measured again. BLiMP masks each word, so it is not asked of encoders
@@ -52,8 +52,8 @@ def measured(name: str, encoder: ck.Encoder, options: argparse.Namespace, table:
         done = any((row["encoder"], row["part"], row["sizes"]) == (name, part, sizes) for row in table.rows)
         if done or (part == "blimp" and (name in options.no_blimp or not has_word_head(encoder))):
             continue
-        report = ck.tasks.standard.evaluate(encoder, options.data, parts=(part,), **size)
-        for found in report.table.to_dict("records"):
+        measurements = ck.tasks.standard.evaluate(encoder, options.data, parts=(part,), **size)
+        for found in measurements.to_dict("records"):
             measurement = f"{found['measurement']}, {found['data']}"
             for who, column in ((name, "value"), (NEW, "random weights"), (found["baseline is"], "baseline")):
                 if who != "–" and not table.has(who, part, measurement, sizes, 0):
@@ -86,8 +86,8 @@ def within_words(name: str, encoder: ck.Encoder, options: argparse.Namespace, ta
     """BLiMP where the later tokens of a word are masked with each: what pieces gave away about their words."""
     key = ("blimp", "within words, minimal pairs", f"{options.pairs} pairs", 0)
     if name not in options.no_blimp and has_word_head(encoder) and not table.has(name, *key):
-        how = dict(limit=options.pairs, metric="within_word_l2r", progress=False)
-        found = ck.tasks.standard.blimp(encoder, options.data, **how)
+        likely = partial(ck.tasks.standard.pseudo_log_likelihoods, encoder, whole_words=True)
+        found = ck.tasks.standard.blimp(likely, options.data, limit=options.pairs, progress=False)
         table.add(row(name, *key, 100 * found.loc["all", "accuracy"]))
 
 

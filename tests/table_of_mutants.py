@@ -109,8 +109,8 @@ MUTANTS = [
     (
         "similar above 4 only",
         "tasks/standard/report.py",
-        "row[2] >= SIMILAR",
-        "row[2] > SIMILAR",
+        "scores >= SIMILAR",
+        "scores > SIMILAR",
         "standard: numbers_of_the_report",
     ),
     (

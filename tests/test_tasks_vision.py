@@ -71,65 +71,6 @@ def test_answers_are_compared_in_their_normal_form(answer, same):
     assert tasks.normalise_answer(answer) == same == tasks.normalise_answer(same)
 
 
-# -- GQA -------------------------------------------------------------------------------------------------------------
-
-
-def test_a_perfect_eye_has_perfect_scores():
-    rows = scenes.rows("gqa", "test")
-    scores = tasks.gqa_scores(rows, [row["answer"] for row in rows])
-    assert (
-        scores.pop("distribution") == 0
-        and set(scores.values()) == {1}
-        and len(scores) == 4
-    )
-    # GQA's files name each question among those it entails; its own evaluation leaves it out
-    two = [dict(row, entailed=[row["question_id"], 1]) for row in rows[:2]]
-    wrong = [two[0]["answer"], "no such answer"]
-    assert tasks.gqa_scores(two, wrong)["consistency"] == 0
-
-
-def test_gqa_scores_are_those_of_loops():
-    rows, random, predicted = scenes.rows("gqa", "test"), np.random.default_rng(0), []
-    for row in rows:
-        guess = str(random.choice(["red", "pink", "no"]))
-        predicted.append(row["answer"] if random.random() < 0.6 else guess)
-    each = list(zip(predicted, rows, strict=True))
-    right, shares, groups = [one == row["answer"] for one, row in each], [], {}
-    for row in rows:
-        if right[row["question_id"]] and row["entailed"]:
-            shares.append(
-                sum(right[other] for other in row["entailed"]) / len(row["entailed"])
-            )
-    for one, row in each:
-        groups.setdefault(row["group"], []).append((one, row["answer"]))
-    scores = tasks.gqa_scores(rows, predicted)
-    assert scores["consistency"] == pytest.approx(np.mean(shares)) != scores["accuracy"]
-    assert scores["accuracy"] == pytest.approx(np.mean(right))
-    assert scores["validity"] == pytest.approx(
-        np.mean([one in row["valid"] for one, row in each])
-    )
-    assert 0 < scores["plausibility"] <= scores["validity"] < 1
-    total = 0.0
-    for pairs in groups.values():
-        said, truth = zip(*pairs, strict=True)
-        score = sum(
-            (said.count(a) - truth.count(a)) ** 2 / truth.count(a) for a in set(truth)
-        )
-        total += score * len(pairs)
-    assert scores["distribution"] == pytest.approx(total / len(rows))
-
-
-def test_a_pink_train_is_valid_but_not_plausible():
-    rows = [row for row in scenes.rows("gqa", "train") if row["group"] == "query colour"]
-    row = next(row for row in rows if "train?" in row["question"])
-    scores = tasks.gqa_scores([row | {"entailed": []}], ["pink"])
-    assert (
-        scores["validity"] == 1
-        and scores["plausibility"] == 0
-        and scores["consistency"] == 0
-    )
-
-
 # -- NLVR2 -----------------------------------------------------------------------------------------------------------
 
 

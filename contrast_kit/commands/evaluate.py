@@ -1,4 +1,4 @@
-"""`python -m contrast_kit evaluate FOLDER`: one table for any saved encoder, and a section for its model card."""
+"""`python -m contrast_kit evaluate FOLDER`: one table for any saved encoder."""
 
 import os
 import sys
@@ -13,10 +13,10 @@ EXAMPLES = """examples:
   on tasks that are made here, on any machine:
     python -m contrast_kit evaluate runs/cmlm
 
-  on real files: GLUE's folders (or glue_data), SentEval's STS, and blimp with BLiMP's 67 files:
+  on real files: GLUE's folders (or glue_data), and blimp with BLiMP's 67 files:
     python -m contrast_kit evaluate roberta-base --data my_data --out runs/roberta --limit 5000 --pairs 200
 
-Whatever the folder holds of these is measured. The table is printed, and written as evaluation.csv and evaluation.md.
+Whatever the folder holds of these is measured. The table is printed, and written as evaluation.csv.
 """
 
 
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
     if (folder / "encoder").is_dir():  # what `train` wrote
         name = folder / "encoder"
     try:
-        report = standard.evaluate(
+        table = standard.evaluate(
             name,
             options.data or os.environ.get("CONTRAST_KIT_REAL_DATA"),
             parts=options.only,
@@ -44,11 +44,12 @@ def main(arguments: list[str]) -> int:
             pooling=options.pooling,
             progress=not options.quiet,
         )
-        table, card = report.write(options.out or (folder if folder.is_dir() else "."))
+        home = options.out or (folder if folder.is_dir() else Path())
+        home.mkdir(parents=True, exist_ok=True)
+        table.to_csv(home / "evaluation.csv", index=False)
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
-    print(
-        f"\n{report}\n\nThe table is in {table}, and the section for a model card in {card}."
-    )
+    shown = table.to_string(index=False, float_format="%.2f")
+    print(f"\n{shown}\n\nThe table is in {home / 'evaluation.csv'}.")
     return 0

@@ -12,7 +12,7 @@
 | does it find answers, and know when there are none? | `squad.run(data.load("squad_v2"), encoder)` |
 | how well does a masked LM do when asked in words? | `run(protocols.COCO_LM_PROMPTS, mnli, encoder, {"prompt": …})` |
 | what do the tests say that researchers know? | `standard.sts`, `standard.blimp`, `standard.evaluate` |
-| is an answer about a picture right? | `soft_accuracy`, `gqa_scores`, `nlvr2_scores` |
+| is an answer about a picture right? | `soft_accuracy`, `nlvr2_scores` |
 | could it be given without looking? | `question_only`, `picture_only` |
 | does what was learnt on one task help on another? | `run(protocols.SCL_TRANSFER, yelp, tuned.objective)` |
 
@@ -63,7 +63,6 @@ from contrast_kit.tasks.splits import HeldOut, draw, hold_out, split_hash
 from contrast_kit.tasks.table import TASKS, Task, TaskData, get_task, load, score
 from contrast_kit.tasks.vision import (
     by_type,
-    gqa_scores,
     nlvr2_scores,
     normalise_answer,
     soft_accuracies,
@@ -97,7 +96,6 @@ __all__ = [
     "fine_tune",
     "get_task",
     "glue_average",
-    "gqa_scores",
     "hard_pairs",
     "hold_out",
     "interval",

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from contrast_kit.data import Texts
 from contrast_kit.data.rows import unlabelled
+from contrast_kit.data.texts import special_ids
 from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.encoder.folders import architecture
@@ -241,7 +241,6 @@ def probe(
     )
 
 
-@torch.no_grad()
 def fill_rate(
     encoder: Encoder,
     texts: list[str],
@@ -263,26 +262,36 @@ def fill_rate(
         >>> ck.tasks.fill_rate(encoder, texts, k=len(encoder.tokenizer))
         1.0
     """
-    length, hits = min(128, encoder.max_length), []
-    batch = Texts(
-        texts,
-        encoder.tokenizer,
-        max_length=length,
-    ).batch(range(len(texts)))
-    with evaluating(encoder):
-        for place in range(batch["input_ids"].shape[1]):
-            rows = batch["maskable"][:, place]  # the texts that have a word there
-            if rows.any():
-                view = {
-                    key: value[rows].to(encoder.device) for key, value in batch.items()
-                }
-                hidden = view["input_ids"][:, place].clone()
-                view["input_ids"][:, place] = encoder.tokenizer.mask_token_id
-                scores = encoder.mlm_logits(
-                    encoder(view)[:, place]
-                )  # [rows, D] -> [rows, V]
-                hits.append((scores.topk(k).indices == hidden[:, None]).any(1))  # [rows]
+    hits = []
+    for text in texts:
+        scores, tokens = scores_where_hidden(encoder, text)  # [n, V], [n]
+        hits.append((scores.topk(k).indices == tokens.unsqueeze(1)).any(1))  # [n]
     return torch.cat(hits).float().mean().item()
+
+
+@torch.no_grad()
+def scores_where_hidden(
+    encoder: Encoder, text: str | tuple[str, str], whole_words: bool = False
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The encoder's scores of all words at each of a text's n tokens, hidden in a copy of its own, [n, V], and these
+    tokens, [n]. Special tokens are not hidden; with `whole_words`, the tokens after it in its word are hidden with it.
+    """
+    view = encoder.view_of([text])
+    ids = view["input_ids"][0]  # [T]
+    special = torch.tensor(special_ids(encoder.tokenizer), device=ids.device)
+    places = (~torch.isin(ids, special)).nonzero()  # [n, 1]
+    every = torch.arange(len(ids), device=ids.device)  # [T]
+    hidden = every == places  # [n, T]
+    if whole_words:
+        # Of each token: the side of a pair, and its word there.
+        words = list(zip(view.sequence_ids(0), view.word_ids(0), strict=True))
+        words = torch.tensor([words.index(word) for word in words], device=ids.device)
+        hidden = (every >= places) & (words == words[places])
+    copies = {name: value.expand(len(places), -1) for name, value in view.items()}
+    copies["input_ids"] = ids.masked_fill(hidden, encoder.tokenizer.mask_token_id)
+    with evaluating(encoder):
+        states = encoder(copies)[every == places]  # [n, T, D] -> [n, D]
+        return encoder.mlm_logits(states), ids[places.squeeze(1)]
 
 
 def vectors_of(encoder: Any, texts: list) -> torch.Tensor:

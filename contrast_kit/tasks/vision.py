@@ -1,13 +1,10 @@
-"""How answers about pictures are scored: VQA's soft accuracy, GQA's five numbers, NLVR2's consistency."""
+"""How answers about pictures are scored: VQA's soft accuracy, NLVR2's consistency."""
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-
-from contrast_kit.data.rows import column, column_names
 
 ARTICLES = frozenset(("a", "an", "the"))
 NUMBERS = "zero one two three four five six seven eight nine ten"
@@ -86,50 +83,6 @@ def by_type(scores: Sequence[float], types: Sequence[str]) -> dict[str, float]:
     return {"all": float(values.mean())} | means
 
 
-def gqa_scores(rows: Any, predicted: Sequence[str]) -> dict[str, float]:
-    """GQA's numbers (Hudson & Manning 2019, section 4.4), from 0 to 1 but for the last.
-
-    | name | what | needs the column |
-    |---|---|---|
-    | accuracy | share of right answers | `answer` |
-    | consistency | over questions answered *right*: mean share of right answers among those they entail | `entailed` |
-    | validity | share of answers of the right kind: a colour, where a colour is asked | `valid` |
-    | plausibility | share of answers that occur in the world: no train is pink | `plausible` |
-    | distribution | χ² between given and true answers, mean over groups by size; lower is better | `group` |
-
-    `rows` have those columns and `question_id` (the numbers in `entailed`); a number whose column is not there is left
-    out.
-
-    >>> rows = [{"question_id": 0, "answer": "red", "entailed": [1], "valid": ["red", "blue"]},
-    ...         {"question_id": 1, "answer": "yes", "entailed": [], "valid": ["yes", "no"]}]
-    >>> gqa_scores(rows, ["red", "no"])
-    {'accuracy': 0.5, 'consistency': 0.0, 'validity': 1.0}
-    """
-    names, truth = column_names(rows), column(rows, "answer")
-    right = [answer == true for answer, true in zip(predicted, truth, strict=True)]
-    scores = {"accuracy": float(np.mean(right))}
-    if "entailed" in names:
-        ids = column(rows, "question_id")
-        scores["consistency"] = _consistency(
-            right,
-            ids,
-            column(rows, "entailed"),
-        )
-    for name, key in (("validity", "valid"), ("plausibility", "plausible")):
-        if key in names:
-            pairs = zip(predicted, column(rows, key), strict=True)
-            scores[name] = float(
-                np.mean([answer in allowed for answer, allowed in pairs])
-            )
-    if "group" in names:
-        scores["distribution"] = _distribution(
-            predicted,
-            truth,
-            column(rows, "group"),
-        )
-    return scores
-
-
 def nlvr2_scores(
     predicted: Sequence[int], labels: Sequence[int], identifiers: Sequence[str]
 ) -> dict[str, float]:
@@ -149,36 +102,3 @@ def nlvr2_scores(
         sentences[sentence] = answer and sentences.get(sentence, True)
     consistency = float(np.mean(list(sentences.values())))
     return {"accuracy": float(right.mean()), "consistency": consistency}
-
-
-def _consistency(
-    right: Sequence[bool], ids: Sequence[int], entailed: Sequence[Sequence[int]]
-) -> float:
-    """As in `gqa_scores`; 0 where no question that entails others was answered right."""
-    answered_right = dict(zip(ids, right, strict=True))
-    shares = []
-    for number, others in zip(ids, entailed, strict=True):
-        # as GQA's own count: a question entails itself
-        told = [answered_right[other] for other in others if other != number]
-        if answered_right[number] and told:
-            shares.append(np.mean(told))
-    return float(np.mean(shares or [0.0]))
-
-
-def _distribution(
-    predicted: Sequence[str],
-    truth: Sequence[str],
-    groups: Sequence[str],
-) -> float:
-    """Σ over true answers of (given - true)² / true, counts within a group; the mean over groups, weighted by size."""
-    given = Counter(zip(groups, predicted, strict=True))
-    true: dict[str, Counter] = defaultdict(Counter)
-    for group, answer in zip(groups, truth, strict=True):
-        true[group][answer] += 1
-    sums, sizes = [], []
-    for group, counts in true.items():
-        sums.append(
-            sum((given[group, answer] - n) ** 2 / n for answer, n in counts.items())
-        )
-        sizes.append(counts.total())
-    return float(np.average(sums, weights=sizes))

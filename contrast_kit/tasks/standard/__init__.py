@@ -2,7 +2,7 @@
 
 | question | call | as |
 |---|---|---|
-| are vectors as similar as people say? | `sts(encoder, read_sts(folder))` | SimCSE's table of seven tasks |
+| are vectors as similar as people say? | `sts(encoder, rows)` | STS-B, or any scored pairs |
 | which of two sentences is English? | `blimp(encoder, folder)` | BLiMP, by pseudo-log-likelihood |
 | all of it, for a saved folder | `evaluate(folder)`, `python -m contrast_kit evaluate FOLDER` | one table |
 
@@ -10,16 +10,14 @@
 """
 
 from contrast_kit.tasks.standard.minimal_pairs import blimp, pseudo_log_likelihoods
-from contrast_kit.tasks.standard.report import Report, evaluate, has_word_head
-from contrast_kit.tasks.standard.similarity import random_twin, read_sts, sts
+from contrast_kit.tasks.standard.report import evaluate, has_word_head
+from contrast_kit.tasks.standard.similarity import random_twin, sts
 
 __all__ = [
-    "Report",
     "blimp",
     "evaluate",
     "has_word_head",
     "pseudo_log_likelihoods",
     "random_twin",
-    "read_sts",
     "sts",
 ]

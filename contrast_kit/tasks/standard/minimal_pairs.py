@@ -8,28 +8,19 @@ easily guessed beside the others, so the later tokens of the word are to be mask
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from contrast_kit.data.texts import special_ids
 from contrast_kit.encoder import Encoder
-from contrast_kit.encoder.encoder import evaluating
+from contrast_kit.tasks.probes import scores_where_hidden
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-Copy = tuple[tuple[int, ...], tuple[int, ...], int]
-"""A text with tokens masked: its ids, its token types where the tokenizer makes them, and the place that is scored."""
-
-Metric = Literal["original", "within_word_l2r"]
-"""What is masked beside the token that is scored: nothing, or the tokens after it in its word, from left to right."""
 
 
 def blimp(
@@ -37,7 +28,6 @@ def blimp(
     folder: str | Path,
     *,
     limit: int | None = None,
-    metric: Metric = "original",
     progress: bool = True,
 ) -> "DataFrame":
     """The share of minimal pairs whose good sentence has the higher score: for an encoder, the pseudo-log-likelihood.
@@ -50,7 +40,6 @@ def blimp(
             It is given all sentences of a phenomenon at once.
         folder: BLiMP's files, one `.jsonl` per phenomenon, or the folder that holds them as `blimp` or `data`.
         limit: use only the first `limit` pairs of each phenomenon. All 67,000 pairs take a base model hours on a CPU.
-        metric: for an encoder, "original" or "within_word_l2r", as in `pseudo_log_likelihoods`.
         progress: show a bar.
 
     Returns:
@@ -62,67 +51,43 @@ def blimp(
 
     score = encoder
     if isinstance(encoder, Encoder):
-        score = partial(pseudo_log_likelihoods, encoder, metric=metric)
+        score = partial(pseudo_log_likelihoods, encoder)
     files = blimp_files(Path(folder).expanduser())
     if not files:
         raise FileNotFoundError(
             f"{folder} holds no .jsonl of BLiMP: name the folder with its 67 files."
         )
-    rows = []
-    for name, file in tqdm(
-        files.items(),
-        "BLiMP",
-        disable=not progress,
-    ):
-        pairs = [
-            json.loads(line) for line in file.read_text("utf-8").splitlines()[:limit]
-        ]
-        texts = [
-            pair[side] for pair in pairs for side in ("sentence_good", "sentence_bad")
-        ]
-        good, bad = score(texts).view(-1, 2).T  # [2 pairs] → [pairs] each
+    rows = {}
+    for file in tqdm(files, "BLiMP", disable=not progress):
+        lines = file.read_text("utf-8").splitlines()[:limit]
+        pairs = [json.loads(line) for line in lines]
+        sides = [[pair[f"sentence_{side}"] for pair in pairs] for side in ("good", "bad")]
+        good, bad = score(sum(sides, [])).view(2, -1)  # [2 pairs] → [pairs] each
         wins = (good > bad).double() + 0.5 * (good == bad).double()
-        facts = {
-            "phenomenon": name,
-            "field": pairs[0].get("field", ""),
-            "pairs": len(pairs),
-        }
-        rows.append(facts | {"accuracy": wins.mean().item()})
-    table = DataFrame(rows)
-    whole = {
-        "phenomenon": "all",
-        "field": "",
-        "pairs": table["pairs"].sum(),
-    }
-    rows.append(whole | {"accuracy": table["accuracy"].mean()})
-    return DataFrame(rows).set_index("phenomenon")
+        rows[file.stem] = (pairs[0].get("field", ""), len(pairs), wins.mean().item())
+    names = ["field", "pairs", "accuracy"]
+    table = DataFrame.from_dict(rows, orient="index", columns=names)
+    table.loc["all"] = "", table["pairs"].sum(), table["accuracy"].mean()
+    return table.rename_axis("phenomenon")
 
 
-def blimp_files(folder: Path) -> dict[str, Path]:
-    """BLiMP's files by phenomenon, in this folder or in its `blimp` or `data`; none where they are not there."""
-    for home in (folder, folder / "blimp", folder / "data"):
-        files = {file.stem: file for file in sorted(home.glob("*.jsonl"))}
-        if files:
-            break
-    return files
+def blimp_files(folder: Path) -> list[Path]:
+    """BLiMP's files, in this folder or in its `blimp` or `data`; none where they are not there."""
+    homes = (folder, folder / "blimp", folder / "data")
+    found = (sorted(home.glob("*.jsonl")) for home in homes)
+    return next(filter(None, found), [])
 
 
-@torch.no_grad()
 def pseudo_log_likelihoods(
-    encoder: Encoder,
-    texts: Sequence[str],
-    batch_size: int = 256,
-    *,
-    metric: Metric = "original",
+    encoder: Encoder, texts: Sequence[str], *, whole_words: bool = False
 ) -> Tensor:
     """PLL(W) = Σ_t log P(w_t | W without w_t) of each text (Salazar et al. 2020, eq. 1), [N] in float64.
 
-    With `metric="within_word_l2r"` the tokens after w_t in its word are masked too (Kauf and Ivanova 2023), so that
-    rare words, which fall into many tokens, are not favoured.
+    With `whole_words` the tokens after w_t in its word are masked too (Kauf and Ivanova 2023, "within_word_l2r"), so
+    that rare words, which fall into many tokens, are not favoured.
 
-    The denominator of P is the whole vocabulary. Special tokens are not scored. A copy that two texts share, as
-    minimal pairs often do at the word in which they differ, is computed once. Copies of one length are computed
-    together, so none is padded. A text longer than the encoder takes is cut. `texts` may be pairs.
+    The denominator of P is the whole vocabulary. Special tokens are not scored. A text longer than the encoder takes is
+    cut. `texts` may be pairs.
 
     Raises ValueError for a text without any word, whose score, a sum of nothing, would be the best there is.
 
@@ -132,59 +97,11 @@ def pseudo_log_likelihoods(
     >>> scores.shape, bool(scores[0] < scores[1] < 0)  # three words cost more than two
     (torch.Size([2]), True)
     """
-    asked = _masked_copies(encoder, list(texts), metric)
-    totals = torch.zeros(len(texts), dtype=torch.float64)
-    with evaluating(encoder):
-        for _, group in groupby(sorted(asked, key=_length), key=_length):
-            copies = list(group)
-            for first in range(0, len(copies), batch_size):
-                batch = copies[first : first + batch_size]
-                log_p = _log_probabilities(encoder, batch).cpu()  # [b, V]
-                for row, copy in zip(log_p, batch, strict=True):
-                    for text, token in asked[copy]:
-                        totals[text] += row[token].double()
-    return totals
-
-
-def _length(copy: Copy) -> int:
-    return len(copy[0])
-
-
-def _masked_copies(
-    encoder: Encoder, texts: list[str], metric: Metric
-) -> dict[Copy, list[tuple[int, int]]]:
-    """Each masked copy → the texts that ask for it, and the token that each had there."""
-    tokenizer = encoder.tokenizer
-    special, mask = set(special_ids(tokenizer)), tokenizer.mask_token_id
-    encoded = tokenizer(texts, truncation=True, max_length=encoder.max_length)
-    kinds = encoded.get("token_type_ids") or [()] * len(texts)
-    asked: dict[Copy, list[tuple[int, int]]] = defaultdict(list)
-    for text, (ids, types) in enumerate(zip(encoded["input_ids"], kinds, strict=True)):
-        if special.issuperset(ids):
-            raise ValueError(f"Text {text} holds no word to score: {texts[text]!r}.")
-        words: Sequence[Any] = range(len(ids))
-        # Of each token: the side of a pair, and its word there.
-        if metric == "within_word_l2r":
-            words = list(
-                zip(encoded.sequence_ids(text), encoded.word_ids(text), strict=True)
-            )
-        for place, token in enumerate(ids):
-            if token not in special:
-                masked = list(ids)
-                for later in range(place, len(ids)):
-                    if words[later] == words[place]:
-                        masked[later] = mask
-                asked[tuple(masked), tuple(types), place].append((text, token))
-    return asked
-
-
-def _log_probabilities(encoder: Encoder, batch: list[Copy]) -> Tensor:
-    """The log-probabilities of all words at the place of each copy, [b, V]."""
-    parts = zip(*batch, strict=True)
-    ids, types, places = (torch.tensor(part, device=encoder.device) for part in parts)
-    view = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}  # [b, T]
-    if types.numel():
-        view["token_type_ids"] = types
-    hidden = encoder(view)  # [b, T, D]
-    at_mask = hidden[torch.arange(len(ids), device=ids.device), places]  # [b, D]
-    return encoder.mlm_logits(at_mask).float().log_softmax(-1)  # [b, V]
+    totals = []
+    for text in texts:
+        scores, tokens = scores_where_hidden(encoder, text, whole_words)  # [n, V], [n]
+        if not len(tokens):
+            raise ValueError(f"A text holds no word to score: {text!r}.")
+        log_p = scores.float().log_softmax(-1).double()
+        totals.append(log_p.gather(1, tokens.unsqueeze(1)).sum().cpu())
+    return torch.stack(totals)
