@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from contrast_kit.commands.options import Parser
+from contrast_kit.commands.options import add_table, parser_of
 from contrast_kit.tasks import standard
 from contrast_kit.tasks.standard.report import PARTS
 
@@ -23,8 +23,8 @@ Whatever the folder holds of these is measured. The table is printed, and writte
 def main(arguments: list[str]) -> int:
     """Measure as the arguments say; 0, or 1 with one sentence on stderr."""
     what = "Measure a saved encoder: GLUE probes, similarity, minimal pairs, geometry, beside random weights."
-    parser = Parser("evaluate", description=what, epilog=EXAMPLES)
-    parser.add_table("evaluate")
+    parser = parser_of("evaluate", description=what, epilog=EXAMPLES)
+    add_table(parser, "evaluate")
     words = "Parts to measure. Here: all."
     parser.add_argument(
         "--only", nargs="+", choices=PARTS, default=list(PARTS), help=words

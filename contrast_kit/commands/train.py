@@ -1,23 +1,19 @@
 """`python -m contrast_kit train METHOD …`: from data to a saved encoder, in one process or many."""
 
 import argparse
-import json
 import shutil
 import sys
-from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import contrast_kit as ck
-from contrast_kit._util import meant
+from contrast_kit._util import choose, meant
 from contrast_kit.commands import recipes
-from contrast_kit.commands.options import TABLES, Parser, add_fields
+from contrast_kit.commands.options import add_fields, add_table, parser_of
 from contrast_kit.data.drafts import draft_of
+from contrast_kit.data.rows import column
 from contrast_kit.objectives import CSSL, METHODS, FineTune, Objective
 from contrast_kit.training import checkpoint, distributed
 
-FILE = "settings.json"
-"""What a run was begun with: to go on, all of it must be the same."""
 SHOP = "toyshop/text"
 EXAMPLES = """examples:
 
@@ -72,28 +68,19 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     first.add_argument("--scale", default="tiny", choices=recipes.SCALES)
     first.add_argument("--start")
     chosen, _ = first.parse_known_args(arguments)
-    recipe = recipes.recipe_of(cls, chosen.scale, start=chosen.start is not None)
+    recipe = recipes.recipe(arguments[0], chosen.scale, start=chosen.start is not None)
     options = _parser(cls, recipe).parse_args(arguments[1:])
     given = vars(options)
-    training = {
-        name: given.pop(name)
-        for name in ck.Training.__dataclass_fields__
-        if name in given
-    }
-    config = {
-        name: given.pop(name) for name in cls.Config.__dataclass_fields__ if name in given
-    }
-    defaults = dict(recipe.config)
-    # These have no temperature.
-    if config.get("contrast", "info_nce") in (
-        "simsiam",
-        None,
-    ):
-        defaults.pop("tau", None)
+
+    def of(kind: type) -> dict[str, Any]:
+        return {name: given[name] for name in kind.__dataclass_fields__ if name in given}
+
+    training = of(ck.Training)
     if "epochs" in training or "steps" in training:  # one replaces the other
         training = {"epochs": None, "steps": None} | training
+    options.config = recipe.config | of(cls.Config)
+    options.training = recipe.training | training
     options.method, options.recipe = arguments[0], recipe
-    options.config, options.training = defaults | config, recipe.training | training
     return options
 
 
@@ -114,24 +101,21 @@ def _first_line(cls: type) -> str:
     return (cls.__doc__ or cls.__name__).strip().split("\n")[0]
 
 
-def _parser(cls: type[Objective], recipe: recipes.Recipe) -> Parser:
+def _parser(cls: type[Objective], recipe: recipes.Recipe) -> argparse.ArgumentParser:
     """The parser of a method: its settings, with the defaults of a recipe."""
     here = "Values after “Here” are the defaults at this --scale."
-    parser = Parser(
+    parser = parser_of(
         f"train {cls.__name__}",
         usage="python -m contrast_kit train METHOD --data DATA --folder FOLDER [options]",
         description=f"{_first_line(cls)} {here} {recipe.ours}",
         epilog=EXAMPLES,
     )
-    words = {"limit": recipe.limit or "all", "words": recipe.vocab_size}
-    words["pooling"] = recipe.encoder.get("pooling", "first")
     for table in ("data and model", "the run"):
-        parser.add_table(table, parser.add_argument_group(table), **words)
+        add_table(parser.add_argument_group(table), table)
     parser.set_defaults(limit=recipe.limit, words=recipe.vocab_size)
     method = parser.add_argument_group(f"the method ({cls.__name__})")
-    add_fields(method, cls.Config, recipe.config, ("classes",))
-    training = parser.add_argument_group("training")
-    add_fields(training, ck.Training, recipe.training, ("packing",))
+    add_fields(method, cls.Config, recipe.config)
+    add_fields(parser.add_argument_group("training"), ck.Training, recipe.training)
     return parser
 
 
@@ -145,8 +129,6 @@ def run(options: argparse.Namespace) -> ck.Run:
             f"No --data: this trains on {SHOP}, sentences about a toy shop that are made here."
         )
     training = ck.Training.of(options.training)
-    if options.folder and first:
-        _begin(options)
     rows, columns = _rows(options)
     encoder = _encoder(options, rows, columns)
     objective = _objective(options, encoder, rows)
@@ -183,69 +165,27 @@ def _say(message: str) -> None:
         print(message, flush=True)
 
 
-def _begin(options: argparse.Namespace) -> None:
-    """Keep the settings of a new run; raise where they differ from those of the run that the folder holds."""
-    chosen = [flag.removeprefix("--") for flag in TABLES["data and model"]]
-    settings = {name: getattr(options, name) for name in ("method", *chosen)}
-    for name in ("data", "start"):  # however a place is spelled
-        if settings[name] and Path(settings[name]).expanduser().exists():
-            settings[name] = str(Path(settings[name]).expanduser().resolve())
-    fields = recipes.class_of(options.method).Config.__dataclass_fields__.values()
-    settings |= {field.name: field.default for field in fields} | options.config
-    settings |= asdict(ck.Training.of(options.training)) | {"packing": options.packed}
-    settings = json.loads(json.dumps(settings, default=str))  # as they will be read again
-    file = options.folder / FILE
-    if checkpoint.checkpoints(options.folder) and file.exists():
-        before = json.loads(file.read_text(encoding="utf-8"))
-        for name, value in settings.items():
-            if before.get(name) != value:
-                flag = "--" + name.replace("_", "-")
-                raise ValueError(
-                    f"{options.folder} was begun with {flag} {before.get(name)}, and this is {flag} {value}: use the "
-                    f"same to go on, or another --folder (to train further, with --start {options.folder / 'encoder'})."
-                )
-        return
-    shutil.rmtree(options.folder / "vocabulary", ignore_errors=True)
-    options.folder.mkdir(parents=True, exist_ok=True)
-    with draft_of(file) as draft:
-        draft.write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
-
-
 def _rows(options: argparse.Namespace) -> tuple[Any, tuple[str, ...]]:
     """The rows that hold text of the split that was asked for, and their columns of text."""
-    reads_labels = (
-        issubclass(recipes.class_of(options.method), FineTune) or ":" in options.method
-    )
+    cls = recipes.class_of(options.method)
+    reads_labels = issubclass(cls, FineTune) or ":" in options.method
     how = {"label": options.label}
     if not reads_labels:
         how = {"labels": ()}  # no label can stop a method that reads none
-    if options.unit:
-        how["unit"] = options.unit
-    splits = ck.data.load(options.data, **how)
-    if options.part not in splits:
-        raise ValueError(
-            f"{options.data} has no split {options.part!r} (--part); {meant(options.part, splits)}"
-        )
-    rows = splits[options.part]
+    splits = ck.data.load(options.data, unit=options.unit, **how)
+    rows = choose(splits, options.part, "split (--part)")
     if options.columns:
         columns = tuple(options.columns.split(","))
     else:
         columns = ck.data.text_columns(rows.column_names)
-    for name in columns:
-        if name not in rows.column_names:
-            raise ValueError(
-                f"There is no column {name!r} (--columns); {meant(name, rows.column_names)}"
-            )
     if not reads_labels and "label" in rows.column_names:
         rows = rows.remove_columns("label")
     if options.limit and options.limit < len(rows):
         _say(f"Reading the first {options.limit:,} of {len(rows):,} texts (--limit).")
         rows = rows.select(range(options.limit))
-    texts = zip(*(rows[name][:] for name in columns), strict=True)
+    texts = zip(*(column(rows, name) for name in columns), strict=True)
     full = [
-        place
-        for place, row in enumerate(texts)
-        if any((text or "").strip() for text in row)
+        place for place, row in enumerate(texts) if "".join(filter(None, row)).strip()
     ]
     if len(full) < len(rows):
         _say(f"Warning: {len(rows) - len(full):,} rows hold no text and are left out.")
@@ -261,8 +201,10 @@ def _encoder(
         return ck.Encoder.from_pretrained(options.start, pooling=options.pooling)
     length = max(128, options.training.get("max_length", ck.Training.max_length))
     kept = options.folder / "vocabulary" if options.folder else None
-    tokenizer = None
-    if kept is None or (distributed.rank() == 0 and not kept.exists()):
+    first = distributed.rank() == 0
+    if kept and first and not checkpoint.checkpoints(options.folder):
+        shutil.rmtree(kept, ignore_errors=True)  # of a command that failed
+    if kept is None or (first and not kept.exists()):
         texts = [text for name in columns for text in rows[name] if text]
         tokenizer = ck.data.train_tokenizer(
             texts, options.words, max_length=max(512, length)
@@ -270,7 +212,8 @@ def _encoder(
     if kept is not None:
         from transformers import PreTrainedTokenizerFast
 
-        if tokenizer is not None:
+        if first and not kept.exists():
+            options.folder.mkdir(parents=True, exist_ok=True)
             with draft_of(kept) as draft:
                 tokenizer.save_pretrained(draft)
         # The others wait until the first has written it.
@@ -296,8 +239,7 @@ def _objective(options: argparse.Namespace, encoder: ck.Encoder, rows: Any) -> O
                 f"{options.method} learns labels: name their column with --label."
             )
         config["classes"] = rows
-    objective = cls(encoder, seed=options.training.get("seed", 0), **config)
-    return ck.faster(objective, packing=True) if options.packed else objective
+    return cls(encoder, seed=options.training.get("seed", 0), **config)
 
 
 def _texts(
