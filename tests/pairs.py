@@ -3,10 +3,42 @@
 import torch
 
 import contrast_kit as ck
-from contrast_kit.data.pictures import random_pictures
+from contrast_kit.data.pictures import NONE, stack_pictures
 
 ANSWERS = ("red", "two", "scarlet")
 WIDTH, CLASSES = 6, 4
+
+
+def random_pictures(n=8, regions=5, width=6, seed=0, classes=4):
+    """`n` pictures of noise with 2 … `regions` regions each, numbered from 0: for tests and examples.
+
+    A feature tells its object and its attribute, with noise, so that a probe has something to find; a quarter of
+    the attributes are -100.
+    """
+    draw = torch.Generator().manual_seed(seed)
+    patterns = torch.randn(2, classes, width, generator=draw)
+    pictures = []
+    for picture in range(n):
+        r = regions
+        if picture > 0:
+            r = int(torch.randint(min(2, regions), regions + 1, (), generator=draw))
+        objects = torch.randint(classes, (r,), generator=draw)
+        attributes = torch.randint(classes, (r,), generator=draw)
+        low = torch.rand(r, 2, generator=draw) * 0.6
+        noise = 0.3 * torch.randn(r, width, generator=draw)
+        high = low + 0.1 + 0.3 * torch.rand(r, 2, generator=draw)
+        named = torch.rand(r, generator=draw) >= 0.25
+        one = dict(
+            image_id=picture,
+            regions=patterns[0, objects] + patterns[1, attributes] + noise,
+        )
+        one |= dict(boxes=torch.cat([low, high], 1), objects=objects)  # [r, 4]
+        one["attributes"] = attributes.where(named, NONE)
+        for kind in ("object", "attribute"):
+            one[f"{kind}_confidence"] = torch.rand(r, generator=draw)
+        pictures.append(one)
+    names = [[f"{kind} {i}" for i in range(classes)] for kind in ("object", "attribute")]
+    return stack_pictures(pictures, *names)
 
 
 def pictures(n=10):

@@ -487,8 +487,8 @@ MUTANTS = [
     (
         "all without agreement",
         "data/labels.py",
-        'if gold != "-"]',
-        "]",
+        'gold != "-"',
+        "True",
         "data_labels: multinlis_own",
     ),
     (

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from datasets import ClassLabel, Dataset, DatasetDict
 
 from contrast_kit import data
 from contrast_kit.data import Texts, glue, train_tokenizer
@@ -139,26 +138,10 @@ def test_names_that_cannot_apply_are_refused(tmp_path):
     )
 
 
-def test_number_labels_of_rows_and_data_sets():
-    rows = [{"text": name, "label": name} for name in ("contradiction", "entailment")] + [
-        {"text": "", "label": None}
-    ]
-    assert [row["label"] for row in data.number_labels(rows)] == [2, 0, None]
-    numbered = data.number_labels(Dataset.from_list(rows))
-    assert numbered["label"][:] == [2, 0, None] and isinstance(
-        numbered.features["label"], ClassLabel
-    )
-    splits = DatasetDict(
-        {"train": Dataset.from_list(rows), "test": Dataset.from_list(rows[1:2])}
-    )
-    both = data.number_labels(splits, ("contradiction", "entailment"))  # one numbering
-    assert isinstance(both, DatasetDict) and both["test"]["label"][:] == [1]
-    assert both["train"]["label"][:] == [0, 1, None]
-    with pytest.raises(
-        ValueError,
-        match=r"row 0 has 'contradiction': number names with data.number_labels",
-    ):
-        Texts(rows[:2], train_tokenizer(["contradiction", "entailment"], vocab_size=60))
+def test_names_are_refused_as_labels_of_rows():
+    rows = [{"text": name, "label": name} for name in ("contradiction", "entailment")]
+    with pytest.raises(ValueError, match="row 0 has 'contradiction'"):
+        Texts(rows, train_tokenizer(["contradiction", "entailment"], vocab_size=60))
 
 
 @pytest.mark.parametrize("word", ["", "NA"])
@@ -170,8 +153,6 @@ def test_what_programs_write_for_no_value_is_no_class(tmp_path, word):
         ValueError, match=f"Row 1 of 'train' has the label '{word}', which often says"
     ):
         data.load(file)
-    with pytest.raises(ValueError, match="Row 1 of 'train' has the label"):
-        data.number_labels(rows)
     assert data.load(file, labels=("neg", word, "pos"))["train"]["label"][:] == [
         0,
         1,

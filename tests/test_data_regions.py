@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from pairs import random_pictures
 
 from contrast_kit.data import Pictures, Regions, answer_list, answer_scores, picture_files
-from contrast_kit.data.pictures import NONE, random_pictures
+from contrast_kit.data.pictures import NONE
 
 REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
 VL = Path(REAL or ".") / "vl"

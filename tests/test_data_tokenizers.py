@@ -7,7 +7,7 @@ import sys
 import pytest
 from transformers import AutoTokenizer
 
-from contrast_kit.data import open_tokenizer, train_tokenizer
+from contrast_kit.data import train_tokenizer
 
 LINES = [f"the {size} {thing} number {n} isn't on shelf {n % 7}!" for n in range(60) for size, thing in
          (("red", "ball"), ("small", "box"), ("naïve", "puppet"))]  # fmt: skip
@@ -42,15 +42,13 @@ def test_frame_and_special_tokens(kind):
 def test_a_saved_folder_opens_as_the_same_tokenizer(kind, tmp_path):
     tokenizer = train_tokenizer(LINES, vocab_size=400, kind=kind)
     tokenizer.save_pretrained(tmp_path)
-    for opened in (AutoTokenizer.from_pretrained(tmp_path), open_tokenizer(tmp_path)):
-        assert opened.get_vocab() == tokenizer.get_vocab()
-        assert opened(LINES, LINES)["input_ids"] == tokenizer(LINES, LINES)["input_ids"]
-        assert opened.special_tokens_map == tokenizer.special_tokens_map
-        assert opened.model_max_length == 512
-        text = "the red [MASK] isn't here"
-        assert opened.decode(opened(text)["input_ids"]) == tokenizer.decode(
-            tokenizer(text)["input_ids"]
-        )
+    opened = AutoTokenizer.from_pretrained(tmp_path)
+    assert opened.get_vocab() == tokenizer.get_vocab()
+    assert opened(LINES, LINES)["input_ids"] == tokenizer(LINES, LINES)["input_ids"]
+    assert opened.special_tokens_map == tokenizer.special_tokens_map
+    assert opened.model_max_length == 512
+    ids = tokenizer("the red [MASK] isn't here")["input_ids"]
+    assert opened.decode(ids) == tokenizer.decode(ids)
 
 
 VOCABULARIES = """
@@ -90,11 +88,3 @@ def test_case_and_bytes():
         bpe.decode(bpe("Ein Käse, 蟹!", add_special_tokens=False)["input_ids"]).strip()
         == "Ein Käse, 蟹!"
     )
-
-
-def test_a_bare_vocabulary_says_whether_it_has_capitals(tmp_path):
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    for words, pieces in ((["Clara", "clara"], ["Clara"]), (["clara"], ["clara"])):
-        (tmp_path / "vocab.txt").write_text("\n".join([*special, *words]))
-        opened = open_tokenizer(tmp_path)
-        assert opened.tokenize("Clara") == pieces and opened.model_max_length == 512

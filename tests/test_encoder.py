@@ -178,14 +178,3 @@ def test_a_masked_lm_refuses_the_head_that_coco_lm_left(encoder, batch, tmp_path
             other(encoder)(batch)
     again = ck.Encoder.from_pretrained(encoder.save_pretrained(tmp_path))
     assert ck.objectives.MLM(again)(batch)["loss"] > 0
-
-
-def test_a_cache_that_is_a_file_is_refused_in_one_sentence(
-    tokenizer, tmp_path, monkeypatch
-):
-    (tmp_path / "cache").write_text("")
-    monkeypatch.setenv("CONTRAST_KIT_CACHE", str(tmp_path / "cache"))
-    with pytest.raises(
-        NotADirectoryError, match="CONTRAST_KIT_CACHE names .*, which is no folder"
-    ):
-        ck.data.Stream(iter(["a kite"]), tokenizer)

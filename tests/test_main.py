@@ -151,7 +151,10 @@ def test_an_objective_of_one_s_own_trains_by_its_module_and_class(
 @pytest.mark.parametrize("scale", recipes.SCALES)
 def test_an_objective_of_one_s_own_has_the_recipe_of_its_nearest_base(mine, scale):
     for name, method in (("Mine", "simcse"), ("Queued", "capt"), ("Plain", "simcse")):
-        found, known = recipes.recipe(f"mine:{name}", scale), recipes.recipe(method, scale)
+        found, known = (
+            recipes.recipe(f"mine:{name}", scale),
+            recipes.recipe(method, scale),
+        )
         assert found.training == known.training and found.encoder == known.encoder
         assert found.config == known.config and found.ours != known.ours
 
@@ -523,9 +526,7 @@ def test_the_split_and_the_first_texts_are_read_and_half_a_pair_is_a_text(tmp_pa
 
 def test_other_rows_or_columns_in_a_used_folder_are_refused(tmp_path, capsys):
     for name in ("train", "validation"):
-        rows = "".join(
-            f"a red {name} {i},a drum {i},{i % 2},{i % 3}\n" for i in range(9)
-        )
+        rows = "".join(f"a red {name} {i},a drum {i},{i % 2},{i % 3}\n" for i in range(9))
         (tmp_path / f"{name}.csv").write_text("said,heard,good,kind\n" + rows)
     words = command("scl", tmp_path, tmp_path / "run", "--steps", "1")
     given = {"--columns": "said", "--label": "good", "--part": "train", "--limit": "9"}

@@ -146,16 +146,6 @@ def test_answers_that_are_not_where_they_are_said_to_be_are_refused(vocabulary, 
         Windows([question("a kite"), row], vocabulary)
 
 
-def test_answers_are_read_in_the_form_of_squad_s_own_files(vocabulary):
-    row = question("a red kite", "red")
-    told = row | {"answers": [{"text": "red", "answer_start": 2}]}
-    one, other = Windows([row], vocabulary), Windows([told], vocabulary)
-    assert one.rows == other.rows and one.fingerprint() == other.fingerprint()
-    none = Windows([row | {"answers": []}], vocabulary)
-    assert none.rows[0]["answers"]["text"] == [] and none.start.tolist() == [0]
-    assert answers.score({row["id"]: "Red"}, [told])["HasAns_exact"] == 100
-
-
 # The objective
 
 

@@ -101,22 +101,3 @@ def test_spread_takes_the_luck_of_seeds_out_of_the_draws():
     )
     low, high = interval(runs[:5].mean(1))
     assert low < high
-
-
-def test_cells_hold_the_printed_numbers():
-    tall, printed = ck.papers.cells("cmlm", 1), ck.papers.table("cmlm", 1)
-    keyed = printed.set_index(["n", "method"])
-    columns = [name for name in keyed if not name.endswith(" sd")]
-    assert len(tall) == len(printed) * len(columns) and set(tall["column"]) == set(
-        columns
-    )
-    for row in tall.sample(20, random_state=0).itertuples():
-        line = keyed.loc[(row.n, row.method), [row.column, f"{row.column} sd"]]
-        assert np.array_equal([row.score, row.sd], line, equal_nan=True)
-
-
-@pytest.mark.parametrize(
-    ("paper", "number"), [(p, n) for p, of in ck.papers.available().items() for n in of]
-)
-def test_every_printed_table_has_cells(paper, number):
-    assert list(ck.papers.cells(paper, number))[-3:] == ["column", "score", "sd"]

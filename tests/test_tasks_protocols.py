@@ -6,6 +6,7 @@ import re
 import signal
 from collections import Counter
 from dataclasses import replace
+from operator import eq
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,7 +18,8 @@ from conftest import REAL, Asked, make_encoder, real_data
 import contrast_kit as ck
 from contrast_kit import papers, tasks
 from contrast_kit.data import Batches
-from contrast_kit.data.paraphrase import Toyshop, same_meaning
+from contrast_kit.data.paraphrase import Toyshop
+from contrast_kit.data.toyshop.wordings import meanings
 from contrast_kit.objectives import CMLM, CSSL, MLM, SCL, FineTune
 from contrast_kit.tasks import Pipeline, Protocol, Sweep, protocols, runs
 from contrast_kit.tasks.probes import encoder_hash
@@ -504,7 +506,7 @@ def test_noise_adds_three_rows_to_one(opinions, start, spy):
         said = [row["sentence"] for row in noisy]
         assert said[:20] == originals
         assert [row["label"] for row in noisy] == list(rows[0]["label"]) * 4
-        kept.append(sum(map(same_meaning, originals, said[20:40])))
+        kept.append(sum(map(eq, map(meanings, originals), map(meanings, said[20:40]))))
     assert kept[0] > kept[1]
     assert swept.table["temperature"].tolist() == ["none", 0.3, 0.9]
     assert set(swept.summary()["n"]) == {20} and len(swept.summary()) == 3

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pairs import random_pictures
 
 from contrast_kit import tasks
 from contrast_kit.data import recorded, scenes
 from contrast_kit.data.picture_files import vqa_v2
-from contrast_kit.data.pictures import random_pictures
 
 VQA = Path(os.environ.get("CONTRAST_KIT_REAL_DATA") or ".") / "vl" / "vqa_v2_questions"
 real_data = pytest.mark.skipif(

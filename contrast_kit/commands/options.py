@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-_FIELD = re.compile(r'^    (\w+): .+(?:\n    [ \])].*)*\n    """([\s\S]*?)"""', re.MULTILINE)
+_FIELD = re.compile(
+    r'^    (\w+): .+(?:\n    [ \])].*)*\n    """([\s\S]*?)"""', re.MULTILINE
+)
 
 
 def parser_of(command: str, **how: Any) -> argparse.ArgumentParser:

@@ -5,7 +5,6 @@ from types import ModuleType
 
 from contrast_kit.data import papers, squad
 from contrast_kit.data.batches import Batches, make_batches
-from contrast_kit.data.labels import number_labels
 from contrast_kit.data.load import load, sentences
 from contrast_kit.data.pictures import (
     Pictures,
@@ -19,7 +18,7 @@ from contrast_kit.data.recorded import recorded
 from contrast_kit.data.rows import text_columns
 from contrast_kit.data.stream import Stream, prepare_texts
 from contrast_kit.data.texts import Paraphrased, Texts, collate
-from contrast_kit.data.tokenizers import open_tokenizer, train_tokenizer
+from contrast_kit.data.tokenizers import train_tokenizer
 
 LATER = ("docstrings", "paraphrase", "scenes", "toyshop")
 """Modules that are imported when they are first named."""
@@ -43,8 +42,6 @@ __all__ = [
     "collate",
     "load",
     "make_batches",
-    "number_labels",
-    "open_tokenizer",
     "papers",
     "prepare_texts",
     "recorded",

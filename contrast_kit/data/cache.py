@@ -1,7 +1,6 @@
 """What takes long is made once: it lies in the user's cache folder, which may be deleted at any time."""
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -12,22 +11,9 @@ T = TypeVar("T")
 
 
 def cache_folder() -> Path:
-    """Give the folder for what takes long to make: `CONTRAST_KIT_CACHE`, or the system's place for caches."""
-    if os.environ.get("CONTRAST_KIT_CACHE"):
-        folder = Path(os.environ["CONTRAST_KIT_CACHE"]).expanduser()
-        if folder.exists() and not folder.is_dir():
-            raise NotADirectoryError(
-                f"CONTRAST_KIT_CACHE names {folder}, which is no folder."
-            )
-        return folder
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "contrast_kit"
-    if os.name == "nt":
-        local = Path.home() / "AppData" / "Local"
-        return Path(os.environ.get("LOCALAPPDATA", local)) / "contrast_kit"
-    return (
-        Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "contrast_kit"
-    )
+    """Give the folder for what takes long to make: `CONTRAST_KIT_CACHE`, or `~/.cache/contrast_kit`."""
+    place = Path(os.environ.get("CONTRAST_KIT_CACHE") or "~/.cache/contrast_kit")
+    return place.expanduser()
 
 
 def cached(

@@ -77,27 +77,6 @@ def table(paper: str, number: int) -> "pd.DataFrame":
     return frame
 
 
-def cells(paper: str, number: int) -> "pd.DataFrame":
-    """The same table with one row for each printed number: its keys (`method`, often `n`), `column`, `score` and `sd`.
-
-    For counting over columns, such as on how many tasks one method is above another. `sd` is NaN where none is printed.
-
-    >>> from contrast_kit import papers
-    >>> papers.cells("scl", 4).query("n == 20 and column == 'SST-2'")[["method", "score", "sd"]]
-         method  score   sd
-    0        CE   85.9  2.1
-    1  CE + SCL   88.1  3.3
-    """
-    printed = table(paper, number)
-    keys = [name for name in printed if name in KEYS]
-    columns = [name for name in printed if name not in keys and not name.endswith(" sd")]
-    tall = printed.melt(keys, columns, "column", "score")
-    deviations = printed.reindex(columns=keys + [f"{name} sd" for name in columns]).melt(
-        keys, value_name="sd"
-    )
-    return tall.assign(sd=deviations["sd"])
-
-
 def training(method: str, setting: str | int) -> dict[str, Any]:
     """How a paper trained a method, as settings of `Training`; a new dict, free to change.
 

@@ -6,7 +6,6 @@ A `Paraphraser` takes texts and gives texts back: `again = paraphraser(texts, te
 |---|---|---|
 | `Toyshop` | exchanges words and clauses of the toyshop's grammar for others that mean the same | nothing |
 | `BackTranslation` | to German and back with two MarianMT models, by sampling | their folders, or the hub |
-| `FromFile` | looks paraphrases up in a file | the file |
 
 `examples/apertium.py` is one more, by dictionaries and rules. `reworded` puts paraphrases beside each text, for `CSSL`;
 `augmented` adds them as further training rows (SCL 4.2).
@@ -16,7 +15,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -94,8 +93,7 @@ def reworded(
         paraphraser: makes the two wordings.
         columns: the text columns, found by name where not given. In a pair, each text is reworded by itself.
         temperature, seed: as the paraphraser takes them.
-        keep_original: T^0 is the text itself and T^1 its one paraphrase, for when there is only one wording, as in a
-            file of pairs.
+        keep_original: T^0 is the text itself and T^1 its one paraphrase, for when there is only one wording.
 
     Returns:
         the rows as dicts with the columns `sentence/0` and `sentence/1` beside `sentence`.
@@ -156,83 +154,6 @@ def augmented(
                 row[column] = text
         result += again
     return result
-
-
-# From a file
-
-
-@dataclass
-class FromFile(Paraphraser):
-    """Paraphrases read from a file of pairs: text, tab, the text in other words; one pair per line, no header.
-
-    A text may occur on several lines; `seed` then chooses among its wordings (seed 0 the first, 1 the second, …,
-    wrapping around). `pairs` holds all pairs in order. `write_pairs` writes such a file, for example after a day of
-    `BackTranslation`; ParaNMT's files have the same form.
-
-    Args:
-        path: the file, UTF-8.
-        temperature: the one that the file was made at, if known; a call for another is then refused, and if it is not
-            known, a call for any.
-
-    Raises:
-        ValueError: for a line without exactly one tab, or another temperature. KeyError: for a text not in the file.
-
-    >>> import pathlib, tempfile
-    >>> from contrast_kit.data.paraphrase import FromFile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "pairs.tsv")
-    ...     _ = path.write_text("it rains\\train falls\\nit rains\\train is falling\\n")
-    ...     FromFile(path)(["it rains"], seed=1)
-    ['rain is falling']
-    """
-
-    path: str | Path
-    temperature: float | None = None
-    pairs: list[tuple[str, str]] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self.pairs, self._wordings = [], {}
-        for line in Path(self.path).read_text("utf-8-sig").rstrip("\n").split("\n"):
-            text, again = (" ".join(part.split()) for part in line.split("\t"))
-            self.pairs.append((text, again))
-            self._wordings.setdefault(text, []).append(again)
-
-    @property
-    def texts(self) -> list[str]:
-        """Every text of the file once, in the file's order."""
-        return list(self._wordings)
-
-    def _say_again(
-        self, texts: list[str], temperature: float | None, seed: int
-    ) -> list[str]:
-        if temperature != self.temperature:
-            raise ValueError(
-                f"The paraphrases of {self.path} were made at temperature {self.temperature} and are not available at "
-                f"{temperature}: leave the temperature out, or use a file of that temperature."
-            )
-        answers = [self._wordings[" ".join(text.split())] for text in texts]
-        return [each[seed % len(each)] for each in answers]
-
-
-def write_pairs(path: str | Path, texts: Sequence[str], again: Iterable[str]) -> Path:
-    """Write texts and their paraphrases as the file that `FromFile` reads, in place of one that is there. Tabs and line
-    ends become spaces.
-
-    >>> import tempfile, pathlib
-    >>> from contrast_kit.data.paraphrase import FromFile, write_pairs
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = write_pairs(pathlib.Path(folder, "pairs.tsv"), ["it rains"], ["rain falls"])
-    ...     FromFile(path).pairs
-    [('it rains', 'rain falls')]
-    """
-    path = Path(path).expanduser()
-    pairs = [
-        [" ".join(part.split()) for part in pair]
-        for pair in zip(texts, again, strict=True)
-    ]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join("\t".join(pair) + "\n" for pair in pairs), encoding="utf-8")
-    return path
 
 
 # Back-translation
@@ -323,7 +244,7 @@ def _open(name: str | Path) -> tuple[Any, Any]:
 
     name = str(Path(name).expanduser())
     if not Path(name).is_dir():
-        local = "the folder of a MarianMT model, data.paraphrase.Toyshop() or data.paraphrase.FromFile(file)"
+        local = "the folder of a MarianMT model or data.paraphrase.Toyshop()"
         hub.require(name, kind="model", local=local)
     model = AutoModelForSeq2SeqLM.from_pretrained(name, dtype=torch.float32)
     return model, AutoTokenizer.from_pretrained(name)
@@ -364,15 +285,3 @@ class Toyshop(Paraphraser):
         return [
             wordings.reworded(text, chance, Random(f"{seed}/{text}")) for text in texts
         ]
-
-
-def same_meaning(first: str, second: str) -> bool:
-    """Whether two toyshop sentences have phrases of the same meanings: what a paraphrase must keep.
-
-    >>> from contrast_kit.data.paraphrase import same_meaning
-    >>> same_meaning("This kite is very charming.", "The kite is really lovely.")
-    True
-    >>> same_meaning("This kite is very charming.", "The kite is really ugly.")
-    False
-    """
-    return wordings.meanings(first) == wordings.meanings(second)

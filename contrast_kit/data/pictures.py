@@ -69,10 +69,10 @@ class Pictures:
         ValueError: a box in pixels, or with x2 ≤ x1; a picture without a region; a number that comes twice.
 
     Example:
-        >>> from contrast_kit.data.pictures import random_pictures
-        >>> pictures = random_pictures(3, regions=4, width=6)
+        >>> from contrast_kit.data import scenes
+        >>> pictures = scenes.pictures(progress=False)
         >>> len(pictures), pictures.regions.shape, pictures.rows([2, 0]).tolist()
-        (3, torch.Size([3, 4, 6]), [2, 0])
+        (5000, torch.Size([5000, 6, 64]), [2, 0])
     """
 
     ids: Tensor
@@ -194,40 +194,6 @@ def stack_pictures(
     )
 
 
-def random_pictures(
-    n: int = 8, regions: int = 5, width: int = 6, seed: int = 0, classes: int = 4
-) -> Pictures:
-    """`n` pictures of noise with 2 … `regions` regions each, numbered from 0: for tests and examples.
-
-    A feature tells its object and its attribute, with noise, so that a probe has something to find; a quarter of
-    the attributes are -100.
-    """
-    draw = torch.Generator().manual_seed(seed)
-    patterns = torch.randn(2, classes, width, generator=draw)
-    pictures = []
-    for picture in range(n):
-        r = regions
-        if picture > 0:
-            r = int(torch.randint(min(2, regions), regions + 1, (), generator=draw))
-        objects = torch.randint(classes, (r,), generator=draw)
-        attributes = torch.randint(classes, (r,), generator=draw)
-        low = torch.rand(r, 2, generator=draw) * 0.6
-        noise = 0.3 * torch.randn(r, width, generator=draw)
-        high = low + 0.1 + 0.3 * torch.rand(r, 2, generator=draw)
-        named = torch.rand(r, generator=draw) >= 0.25
-        one = dict(
-            image_id=picture,
-            regions=patterns[0, objects] + patterns[1, attributes] + noise,
-        )
-        one |= dict(boxes=torch.cat([low, high], 1), objects=objects)  # [r, 4]
-        one["attributes"] = attributes.where(named, NONE)
-        for kind in ("object", "attribute"):
-            one[f"{kind}_confidence"] = torch.rand(r, generator=draw)
-        pictures.append(one)
-    names = [[f"{kind} {i}" for i in range(classes)] for kind in ("object", "attribute")]
-    return stack_pictures(pictures, *names)
-
-
 # With texts
 
 
@@ -248,13 +214,12 @@ class Regions(Texts):
         TypeError, ValueError: what `Texts` raises; a picture that is not there.
 
     Example:
-        >>> from contrast_kit.data import Regions, train_tokenizer
-        >>> from contrast_kit.data.pictures import random_pictures
+        >>> from contrast_kit.data import Regions, scenes, train_tokenizer
         >>> rows = [{"text": "a red ball", "image_id": 0}, {"text": "a red ball", "image_id": 3}]
-        >>> texts = Regions(rows, train_tokenizer(["a red ball"], vocab_size=60), random_pictures().standardised())
+        >>> texts = Regions(rows, train_tokenizer(["a red ball"], vocab_size=60), scenes.pictures(progress=False))
         >>> batch = texts.batch([0, 1])
         >>> batch["regions"].shape, batch["text_id"].tolist(), batch["image_id"].tolist()
-        (torch.Size([2, 5, 6]), [0, 1], [0, 3])
+        (torch.Size([2, 3, 64]), [0, 1], [0, 3])
     """
 
     def __init__(

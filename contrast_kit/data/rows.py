@@ -105,9 +105,9 @@ def label_tensor(values: Sequence[Any]) -> Tensor | None:
     for row, value in enumerate(values):
         if isinstance(value, str):
             raise ValueError(
-                f"Labels must be numbers, and row {row} has {value!r}: number names with data.number_labels(splits), "
-                "all splits at once, or in an order of your own, data.number_labels(rows, names=('…', '…')); where no "
-                "label is needed, name a column that is not there, label='none'."
+                f"Labels must be numbers, and row {row} has {value!r}: give each name the number of its class, the "
+                "same in all splits (data.load does so); where no label is needed, name a column that is not there, "
+                "label='none'."
             )
     labels = torch.tensor([-1 if value is None else value for value in values])
     labels = labels.float() if labels.is_floating_point() else labels.long()

@@ -24,8 +24,7 @@ class Windows(Texts):
     """Questions with windows of their paragraphs, `[CLS] question [SEP] window [SEP]`, as `fit` and `Span` read them.
 
     Args:
-        rows: with the columns above; of `data.load("toyshop/squad")`, a SQuAD json file, the hub's `squad_v2`. Answers
-            may also be a list of dicts, as SQuAD's own files have them.
+        rows: with the columns above; of `data.load("toyshop/squad")`, a SQuAD json file, the hub's `squad_v2`.
         tokenizer: a fast one: the places of an answer come from its character offsets.
         max_length: tokens of a window, question and special tokens included. COCO-LM, table 8: 512.
         stride: tokens that two consecutive windows share. Not printed; 128 is usual.
@@ -60,9 +59,7 @@ class Windows(Texts):
         stride: int = 128,
         max_question: int = 64,
     ):
-        self.rows = [
-            dict(row) | {"answers": in_lists(row["answers"])} for row in as_rows(rows)
-        ]
+        self.rows = list(map(dict, as_rows(rows)))
         self.columns, self.labels, self.label_names = ("question", "context"), None, None
         self.set_tokenizer(tokenizer, max_length)
         questions = [
@@ -150,16 +147,6 @@ class Windows(Texts):
         """Eight hexadecimal digits that differ where the token ids, their order or the answers do."""
         places = np.concatenate([self.start.numpy(), self.end.numpy()])
         return f"{crc32(places, int(super().fingerprint(), 16)):08x}"
-
-
-def in_lists(answers: Any) -> Any:
-    """Answers as the hub has them, a list of texts and one of starts, from the list of dicts of SQuAD's own files."""
-    if isinstance(answers, list):
-        return {
-            name: [answer[name] for answer in answers]
-            for name in ("text", "answer_start")
-        }
-    return answers
 
 
 def _cut(question: str, tokenizer: Any, most: int) -> str:

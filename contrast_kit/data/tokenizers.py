@@ -1,14 +1,13 @@
-"""Tokenizers: train a small one on the text at hand, or open one from bare vocabulary files."""
+"""Tokenizers: train a small one on the text at hand."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -74,44 +73,6 @@ def train_tokenizer(
         # transformers would else turn "word ." into "word." when it decodes
         clean_up_tokenization_spaces=False,
         **SPECIAL_TOKENS,
-    )
-
-
-def open_tokenizer(folder: str | Path) -> PreTrainedTokenizerFast:
-    """Open a tokenizer from a local folder, also one which holds nothing but BERT's or RoBERTa's vocabulary.
-
-    `AutoTokenizer` opens a folder that says what it is (`tokenizer.json`, `config.json`); one with only
-    `vocab.txt` (BERT) or `vocab.json` and `merges.txt` (RoBERTa) it does not. Here the files themselves tell.
-    A BERT vocabulary without a capital letter is taken as uncased. Raises `FileNotFoundError` for a folder
-    that is not there or holds no tokenizer; never asks the hub.
-
-    >>> import tempfile
-    >>> from contrast_kit.data import open_tokenizer, train_tokenizer
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = train_tokenizer(["a red ball"], vocab_size=60).save_pretrained(folder)
-    ...     open_tokenizer(folder).tokenize("red ball")
-    ['red', 'ball']
-    """
-    from transformers import BertTokenizerFast, RobertaTokenizerFast
-
-    folder = Path(folder).expanduser()
-    names = {path.name for path in folder.iterdir()}
-    if names & {"tokenizer.json", "tokenizer_config.json"}:
-        return AutoTokenizer.from_pretrained(
-            folder, local_files_only=True, trust_remote_code=False
-        )
-    if "vocab.txt" in names:
-        words = (folder / "vocab.txt").read_text("utf-8").split("\n")
-        cased = any(word != word.lower() and not word.startswith("[") for word in words)
-        options = dict(do_lower_case=not cased, model_max_length=512)
-        return BertTokenizerFast.from_pretrained(folder, local_files_only=True, **options)
-    if {"vocab.json", "merges.txt"} <= names:
-        return RobertaTokenizerFast.from_pretrained(
-            folder, local_files_only=True, model_max_length=512
-        )
-    raise FileNotFoundError(
-        f"{folder} holds no tokenizer: expected tokenizer.json, or vocab.txt (BERT), "
-        "or vocab.json and merges.txt (RoBERTa)."
     )
 
 

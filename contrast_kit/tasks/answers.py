@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 
 from contrast_kit.data.rows import as_rows
-from contrast_kit.data.squad import in_lists
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -47,7 +46,7 @@ def f1(predicted: str, gold: str) -> float:
 
 def golds(row: Mapping[str, Any]) -> list[str]:
     """The answers that count as right: those with a word left once normalised; [""] where there is none."""
-    return [text for text in in_lists(row["answers"])["text"] if normalized(text)] or [""]
+    return [text for text in row["answers"]["text"] if normalized(text)] or [""]
 
 
 def scores_of(predicted: str, row: Mapping[str, Any]) -> tuple[float, float]:
@@ -81,7 +80,7 @@ def score(predictions: Mapping[str, str], rows: Any) -> dict[str, float]:
             "An id occurs twice: one prediction would stand for two questions."
         )
     each = np.array([scores_of(predictions[row["id"]], row) for row in rows])  # [N, 2]
-    has = np.array([bool(in_lists(row["answers"])["text"]) for row in rows])  # [N]
+    has = np.array([bool(row["answers"]["text"]) for row in rows])  # [N]
     result = {}
     for name, part in {
         "": each,

@@ -145,13 +145,10 @@ class TaskData:
     """A task and its splits, and their name in a table of results: "toyshop/sst2".
 
     Of pandas frames: `splits` {"train": frame.to_dict("records"), …} with the task's columns and `label`, the integers
-    of its `label_names`; `data.number_labels(splits, names=task.label_names)` makes them of names (without `names`, in
-    an order of its own). Splits that know the names of their classes (a `ClassLabel`) are numbered in the task's order.
+    of its `label_names`. Splits that know the names of their classes (a `ClassLabel`) are numbered in the task's order.
 
-    >>> from contrast_kit.data import number_labels
     >>> mine = Task("mine", ("review",), ("good", "bad"), ("accuracy",))
-    >>> named = {"train": [{"review": "fine", "label": "good"}, {"review": "dull", "label": "bad"}]}
-    >>> TaskData(mine, number_labels(named, names=mine.label_names)).train[0]
+    >>> TaskData(mine, {"train": [{"review": "fine", "label": 0}, {"review": "dull", "label": 1}]}).train[0]
     {'review': 'fine', 'label': 0}
     """
 

@@ -44,13 +44,12 @@ class Answer(Objective):
 
     Example:
         >>> import contrast_kit as ck
-        >>> from contrast_kit.data.pictures import random_pictures
         >>> rows = [{"text": "what colour is the kite?", "image_id": 0, "answers": 7 * ["red"] + 3 * ["scarlet"]}]
         >>> rows += [{"text": "is there a drum?", "image_id": 1, "answers": 10 * ["no"]}]
         >>> tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
         >>> answers = ck.data.answer_list([row["answers"] for row in rows])
-        >>> pairs = ck.data.Regions(rows, tokenizer, random_pictures().standardised(), answers=answers)
-        >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
+        >>> pairs = ck.data.Regions(rows, tokenizer, ck.data.scenes.pictures(progress=False), answers=answers)
+        >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=64, objects=14, attributes=8)
         >>> sorted(ck.vision.Answer(encoder, answers=len(answers))(pairs.batch([0, 1])))
         ['answers', 'loss', 'score']
     """
@@ -111,11 +110,10 @@ class TwoPictures(FineTune):
 
     Example:
         >>> import contrast_kit as ck
-        >>> from contrast_kit.data.pictures import random_pictures
         >>> rows = [{"text": "both shelves have a kite", "left": 0, "right": 1, "label": 1}]
         >>> tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
-        >>> pairs = ck.data.Regions(rows, tokenizer, random_pictures().standardised())
-        >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
+        >>> pairs = ck.data.Regions(rows, tokenizer, ck.data.scenes.pictures(progress=False))
+        >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=64, objects=14, attributes=8)
         >>> sorted(ck.vision.TwoPictures(encoder)(pairs.batch([0])))
         ['accuracy', 'ce', 'loss']
     """

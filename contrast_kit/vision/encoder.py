@@ -98,13 +98,12 @@ class CrossModalEncoder(BaseEncoder):
 
     Example:
         >>> import contrast_kit as ck
-        >>> from contrast_kit.data.pictures import random_pictures
         >>> rows = [{"text": "the red kite", "image_id": 0}, {"text": "a small drum", "image_id": 1}]
         >>> tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
-        >>> pairs = ck.data.Regions(rows, tokenizer, random_pictures().standardised())
-        >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
+        >>> pairs = ck.data.Regions(rows, tokenizer, ck.data.scenes.pictures(progress=False))
+        >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=64, objects=14, attributes=8)
         >>> encoder.encode(pairs).shape, encoder.states(pairs.batch([0, 1])).regions.shape
-        (torch.Size([2, 96]), torch.Size([2, 5, 96]))
+        (torch.Size([2, 96]), torch.Size([2, 6, 96]))
     """
 
     new_model = staticmethod(pair_model)

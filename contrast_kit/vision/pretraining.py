@@ -70,11 +70,10 @@ class LXMERT(Objective):
 
     Example:
         >>> import contrast_kit as ck
-        >>> from contrast_kit.data.pictures import random_pictures
         >>> rows = [{"text": "the red kite flies", "image_id": 0}, {"text": "a small drum", "image_id": 1}]
         >>> tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
-        >>> pairs = ck.data.Regions(rows, tokenizer, random_pictures().standardised())
-        >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
+        >>> pairs = ck.data.Regions(rows, tokenizer, ck.data.scenes.pictures(progress=False))
+        >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=64, objects=14, attributes=8)
         >>> sorted(ck.vision.LXMERT(encoder)(pairs.batch([0, 1])))
         ['attributes', 'features', 'itm', 'itm_accuracy', 'loss', 'mlm', 'objects']
     """
@@ -238,11 +237,10 @@ class CAPTPairs(CAPT):
 
     Example:
         >>> import contrast_kit as ck
-        >>> from contrast_kit.data.pictures import random_pictures
         >>> rows = [{"text": "the red kite flies", "image_id": 0}, {"text": "a small drum", "image_id": 1}]
         >>> tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
-        >>> pairs = ck.data.Regions(rows, tokenizer, random_pictures().standardised())
-        >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=6, objects=4, attributes=4)
+        >>> pairs = ck.data.Regions(rows, tokenizer, ck.data.scenes.pictures(progress=False))
+        >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=64, objects=14, attributes=8)
         >>> sorted(ck.vision.CAPTPairs(encoder, queue=0)(pairs.batch([0, 1])))
         ['attributes', 'contrast', 'features', 'itm', 'itm_accuracy', 'loss', 'mlm', 'objects', 'tau']
     """
