@@ -103,7 +103,7 @@ class CrossModalEncoder(BaseEncoder):
         >>> pairs = ck.data.Regions(rows, tokenizer, ck.data.scenes.pictures(progress=False))
         >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=64, objects=14, attributes=8)
         >>> encoder.encode(pairs).shape, encoder.states(pairs.batch([0, 1])).regions.shape
-        (torch.Size([2, 96]), torch.Size([2, 6, 96]))
+        (torch.Size([2, 96]), torch.Size([2, 5, 96]))
     """
 
     new_model = staticmethod(pair_model)
