@@ -64,7 +64,7 @@ def answered(name: str, train: list[dict], test: list[dict], by: str, real: bool
     if people[0] is not None:
         note(name, "ten people's majority", judge([row["answer"] for row in test]), types)
     if not real:
-        pictures = scenes.pictures(progress=False)
+        pictures = scenes.pictures()
         seen = [tasks.picture_vectors(pictures, [row["image_id"] for row in part]) for part in (train, test)]
         note(name, "picture only", judge(tasks.picture_only(seen[0], answers, seen[1])), types)
 
@@ -75,7 +75,7 @@ def statements(train: list[dict], test: list[dict]) -> None:
     right = lambda predicted: np.array([one == str(row["label"]) for one, row in zip(predicted, test, strict=True)])  # noqa: E731
     told = tasks.question_only([row["sentence"] for row in train], labels, [row["sentence"] for row in test])
     note("scenes/nlvr2", "question only", right(told), kinds)
-    pictures = scenes.pictures(progress=False)
+    pictures = scenes.pictures()
     seen = [
         np.concatenate([tasks.picture_vectors(pictures, [row[side] for row in part]) for side in ("left", "right")], 1)
         for part in (train, test)

@@ -88,9 +88,9 @@ class World:
     """Pictures, texts and tokenizer, the same for all."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        self.args, self.pictures = args, scenes.pictures(progress=False)
+        self.args, self.pictures = args, scenes.pictures()
         splits = ("train", args.split)
-        self.rows = {(task, split): scenes.rows(task, split) for task in scenes.tasks() for split in splits}
+        self.rows = {(task, split): scenes.rows(task, split) for task in scenes.TASKS for split in splits}
         texts = [row[key] for (_, split), rows in self.rows.items() if split == "train" for row in rows
                  for key in ("text", "question", "sentence") if key in row]  # fmt: skip
         self.tokenizer = ck.data.train_tokenizer(texts, vocab_size=2_000)
@@ -216,10 +216,10 @@ def named_words(world: World, encoder: ck.CrossModalEncoder, batch: dict, genera
 
 def told(row: dict[str, Any]) -> int:
     """The place among the regions of a toy that a caption mentions."""
-    fact = scenes.facts_of(row)[0]
+    fact = row["facts"][0]
     fields = ("good", "colour", "size", "price")
     for at, toy in enumerate(scenes.scene(row["image_id"]).toys):
-        if SHELVES[toy.shelf] == fact.shelf and all(getattr(fact, f) in ("", 0, getattr(toy, f)) for f in fields):
+        if SHELVES[toy.shelf] == fact["shelf"] and all(fact[f] in ("", 0, getattr(toy, f)) for f in fields):
             return at
     raise ValueError(f"No toy of the scene fits the caption {row['text']!r}.")
 
@@ -247,15 +247,15 @@ def match_score(encoder: ck.CrossModalEncoder, view: dict) -> Tensor:
 
 def one_word_changed(row: dict[str, Any], draw: random.Random) -> str | None:
     """The caption with another colour or shelf, so that it is false; None where no word can be changed so."""
-    text, facts, able = row["text"], scenes.facts_of(row), []
+    text, facts, able = row["text"], row["facts"], []
     for at, fact in enumerate(facts):
         for field, values in (("colour", COLOURS), ("shelf", SHELVES)):
-            word = getattr(fact, field).removeprefix("on the ").removesuffix(" shelf")
+            word = fact[field].removeprefix("on the ").removesuffix(" shelf")
             for value in values:
                 other = value.removeprefix("on the ").removesuffix(" shelf")
-                now = (*facts[:at], replace(fact, **{field: value}), *facts[at + 1 :])
+                now = [*facts[:at], fact | {field: value}, *facts[at + 1 :]]
                 once = word and len(re.findall(rf"\b{word}\b", text, re.I)) == 1
-                if once and not scenes.true_of(now, scenes.scene(row["image_id"])):
+                if once and not scenes.truth([{"facts": now}])([0], torch.tensor([row["image_id"]])):
                     able.append(re.sub(rf"\b{word}\b", other, text, flags=re.I))
     changed = draw.choice(able) if able else None
     return changed and re.sub(r"\b(a|an) (?=orange\b)", "an ", re.sub(r"\ban (?!orange\b)(?=[^aeiou])", "a ", changed))

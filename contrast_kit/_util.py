@@ -13,6 +13,8 @@ PLACES = {
     "recorded": "data/recorded",
     "checkpoints": "data/checkpoints",
     "papers": "data/papers",
+    "toyshop": "data/toyshop",
+    "scenes": "data/scenes",
 }
 """What comes with the kit besides its code, and where it lies in a checkout; a wheel holds it in `shipped/`."""
 

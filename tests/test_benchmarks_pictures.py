@@ -16,7 +16,6 @@ from conftest import benchmark_script
 
 import contrast_kit as ck
 from contrast_kit.data import scenes
-from contrast_kit.data.scenes import ask, compose, statements, tables
 
 FOLDER = Path(__file__).resolve().parent.parent / "benchmarks"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs a checkout")
@@ -58,11 +57,9 @@ def test_one_word_is_changed_to_a_false_one(bench, rows):
 
 def test_the_toy_that_a_caption_tells_of_is_in_it(bench, rows):
     for row in rows:
-        toy, fact = (
-            scenes.scene(row["image_id"]).toys[bench["told"](row)],
-            scenes.facts_of(row)[0],
-        )
-        assert toy.good == fact.good and fact.colour in ("", toy.colour)
+        toy = scenes.scene(row["image_id"]).toys[bench["told"](row)]
+        fact = row["facts"][0]
+        assert toy.good == fact["good"] and fact["colour"] in ("", toy.colour)
 
 
 def test_another_picture_is_another_and_none_shows_nothing(bench):
@@ -81,29 +78,20 @@ def test_another_picture_is_another_and_none_shows_nothing(bench):
     )
 
 
+FEW = {"vqa": 40, "gqa": 40, "nlvr2": 160}
+
+
 @pytest.fixture(scope="module")
 def world(bench, rows):
     """The world of the benchmark with thirty test captions, and few rows of the other tasks."""
     settings = dict(
         passes=12, masked=0.3, lr=1e-3, scale="tiny", dropout=0.1, split="test"
     )
-    few, made = dict.fromkeys(scenes.SPLITS, 40), tables._made
+    read = scenes.rows
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in (
-            (ask, "QUESTIONS"),
-            (compose, "QUESTIONS"),
-            (statements, "SENTENCES"),
-        ):
-            patch.setattr(module, name, few)
-        each = {
-            task: made
-            if task == "captions"
-            else lambda task, split: tables.MAKERS[task](split)
-            for task in scenes.tasks()
-        }
         patch.setattr(
-            tables, "_made", lambda task, split: each[task](task, split)
-        )  # the few are not kept
+            scenes, "rows", lambda task, split: read(task, split)[: FEW.get(task)]
+        )
         world = bench["World"](Namespace(**settings))
     world.rows["captions", "test"] = rows[:30]
     world.rows["captions", "train"] = world.rows["captions", "train"][:60]

@@ -266,8 +266,8 @@ class Toyshop(Paraphraser):
     Args:
         temperature: used where a call gives none.
 
-    Relation to its neighbours: `data.toyshop.paraphrase` tells the *record* of a corpus sentence anew, in another
-    sentence pattern; this class knows only words, but needs no record.
+    Relation to its neighbours: `data.toyshop.ways_to_say` tells a *record* in other sentence patterns; this class knows
+    only words, but needs no record.
 
     Example:
         >>> from contrast_kit.data.paraphrase import Toyshop

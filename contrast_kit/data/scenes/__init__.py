@@ -5,39 +5,26 @@
 >>> len(row["answers"]), row["true_answer"] in row["answers"]
 (10, True)
 
-Read `shelf` for what a scene is and what is true of it, `draw` for its picture, `detector` for its regions; `tell`,
-`ask`, `programs` with `compose`, and `statements` for the language of the four tasks; `tables` for rows and splits.
+Read `shelf` for what a scene is, `claims` for what is true of it, `draw` for its picture; `tables` reads the rows and
+the regions, which `data/scenes/make.py` has made.
 """
 
-from contrast_kit.data.scenes.draw import Noise, boxes, drawn, picture
-from contrast_kit.data.scenes.shelf import (
-    SPLITS,
-    Scene,
-    Toy,
-    image_ids,
-    scene,
-    split_of,
-    true_of,
-)
-from contrast_kit.data.scenes.tables import load, pictures, rows, tasks
-from contrast_kit.data.scenes.tell import facts_of, truth
+from contrast_kit.data.scenes.claims import truth
+from contrast_kit.data.scenes.draw import boxes, picture
+from contrast_kit.data.scenes.shelf import SPLITS, Scene, Toy, image_ids, scene
+from contrast_kit.data.scenes.tables import TASKS, load, pictures, rows
 
 __all__ = [
     "SPLITS",
-    "Noise",
+    "TASKS",
     "Scene",
     "Toy",
     "boxes",
-    "drawn",
-    "facts_of",
     "image_ids",
     "load",
     "picture",
     "pictures",
     "rows",
     "scene",
-    "split_of",
-    "tasks",
-    "true_of",
     "truth",
 ]

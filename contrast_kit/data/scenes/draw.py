@@ -4,7 +4,6 @@ A good is drawn once, large, in three paints (body, dark, light), and brought do
 each pixel; a picture then only mixes colours. Letters: `H` height, `W` width of a part of the picture.
 """
 
-from dataclasses import dataclass
 from functools import cache, partial
 
 import numpy as np
@@ -34,20 +33,17 @@ SHAPES: dict[str, list[tuple[str, int, list[float]]]] = TABLES["shapes"]
 """Each good in at most six shapes: what to draw on a square of 20 × 20, in which paint, and where."""
 
 
-@dataclass(frozen=True)
-class Noise:
-    """How far pictures stray from the plan, mostly as standard deviations; set so that the detector errs on 1 in 10."""
-
-    pixel: float = 36.0
-    """Of each pixel and channel, of 255; mostly grey, as film grain is."""
-    colour: float = 20.0
-    """Of a toy's own paint, of 255, drawn once for each toy and channel."""
-    light: float = 0.06
-    """Of the picture's brightness, as a share."""
-    box: float = 0.8
-    """Of a box's edges, in pixels."""
-    veiled: float = 0.2
-    """Share of toys that stand behind a glare, through which little is seen: there the detector errs, and knows it."""
+# How far pictures stray from the plan, mostly as standard deviations; set so that the detector errs on 1 in 10.
+PIXEL = 36.0
+"""Of each pixel and channel, of 255; mostly grey, as film grain is."""
+COLOUR = 20.0
+"""Of a toy's own paint, of 255, drawn once for each toy and channel."""
+LIGHT = 0.06
+"""Of the picture's brightness, as a share."""
+BOX = 0.8
+"""Of a box's edges, in pixels."""
+VEILED = 0.2
+"""Share of toys that stand behind a glare, through which little is seen: there the detector errs, and knows it."""
 
 
 @cache
@@ -88,9 +84,7 @@ def digits(train):
     return {n: images[kept & (numbers == n)].reshape(-1, TAG, TAG) / 16 for n in PRICES}
 
 
-def picture(
-    scene: Scene, noise: Noise | None = None, *, train: bool | None = None
-) -> np.ndarray:
+def picture(scene: Scene, *, train: bool | None = None) -> np.ndarray:
     """Draw a scene: [96, 96, 3] bytes, red, green, blue. The same scene gives the same bytes.
 
     `train` says whose handwriting the tags have; by default it is that of the scene's own split.
@@ -99,25 +93,20 @@ def picture(
     >>> picture(scene(0)).shape, bool((picture(scene(0)) == picture(scene(0))).all())
     ((96, 96, 3), True)
     """
-    return drawn(scene, noise, train=train)[0]
+    return drawn(scene, train)[0]
 
 
-def boxes(
-    scene: Scene, noise: Noise | None = None, *, train: bool | None = None
-) -> np.ndarray:
+def boxes(scene: Scene, *, train: bool | None = None) -> np.ndarray:
     """The box of each toy with its tag, in the order of `scene.toys`: [R, 4], corners x1, y1, x2, y2 in 0 … 1.
 
     A box's edges are jittered, but it never leaves its place on the shelf, so no two boxes overlap and a masked toy
     is seen in no other region. A box tells where a toy stands and whether it is big; nothing else.
     """
-    return drawn(scene, noise, train=train)[1]
+    return drawn(scene, train)[1]
 
 
-def drawn(
-    scene: Scene, noise: Noise | None = None, *, train: bool | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def drawn(scene: Scene, train: bool | None = None) -> tuple[np.ndarray, np.ndarray]:
     """`picture` and `boxes` at once."""
-    noise = noise or Noise()
     if train is None:
         train = split_of(scene.image_id) == "train"
     rng = np.random.default_rng([scene.image_id, int(train)])
@@ -125,17 +114,17 @@ def drawn(
     canvas[:] = WALL
     for shelf in range(len(SHELVES)):
         canvas[(shelf + 1) * CELL_H - EDGE : (shelf + 1) * CELL_H] = WOOD
-    corners = [_put(canvas, toy, noise, train, rng) for toy in scene.toys]
-    canvas *= 1 + noise.light * rng.standard_normal()
+    corners = [_put(canvas, toy, train, rng) for toy in scene.toys]
+    canvas *= 1 + LIGHT * rng.standard_normal()
     # One of grey, three of colour: [96, 96, 4].
     grain = rng.standard_normal((SIDE, SIDE, 4))
     # deviation 1 in each channel
-    canvas += noise.pixel * (0.9 * grain[:, :, :1] + 0.44 * grain[:, :, 1:])
+    canvas += PIXEL * (0.9 * grain[:, :, :1] + 0.44 * grain[:, :, 1:])
     pixels = canvas.clip(0, 255).astype(np.uint8)
     return pixels, np.array(corners, np.float32) / SIDE  # [96, 96, 3], [R, 4]
 
 
-def _put(canvas, toy, noise, train, rng):
+def _put(canvas, toy, train, rng):
     """Draw one toy and its tag; give its box in pixels."""
     length = LENGTH[toy.size]
     left = toy.place * CELL_W
@@ -143,10 +132,10 @@ def _put(canvas, toy, noise, train, rng):
     x = left + (CELL_W - length) // 2 + int(rng.integers(-1, 2))
     y = top + CELL_H - EDGE - length
     visible = 1.0
-    if rng.random() < noise.veiled:
+    if rng.random() < VEILED:
         visible = 0.1 + 0.2 * rng.random()
     shares = visible * sprite(toy.good, length)  # [3, H, W]
-    body = np.array(RGB[toy.colour]) + noise.colour * rng.standard_normal(3)
+    body = np.array(RGB[toy.colour]) + COLOUR * rng.standard_normal(3)
     paints = np.array([body, DARK, 0.35 * body + 0.65 * PAPER], np.float32)  # [3, rgb]
     part = canvas[y : y + length, x : x + length]  # [H, W, 3]
     part *= 1 - shares.sum(0)[:, :, None]
@@ -157,7 +146,7 @@ def _put(canvas, toy, noise, train, rng):
     ty = top + CELL_H - TAG - 1
     canvas[ty : ty + TAG, tx : tx + TAG] = (1 - ink) * PAPER + ink * DARK
     box = np.array([x - 1, y - 0.5, x + length + 1, ty + TAG + 0.5])
-    box += noise.box * rng.standard_normal(4)
+    box += BOX * rng.standard_normal(4)
     return np.clip(
         box, (left, top, left, top), (left + CELL_W, top + CELL_H) * 2
     ).tolist()

@@ -1,20 +1,17 @@
-"""Scenes: toys on three shelves of four places, as records; and what is true of a scene.
+"""Scenes: toys on three shelves of four places, as records, read from `data/scenes`.
 
-A scene is a function of its number alone. Numbers tell the split (`split_of`), so that a picture belongs to one split
-in every task. What a sentence claims is a tuple of `Stock` records, the toyshop's own (`Facts`). `scenes.toml` holds
-the words and the shapes.
+Numbers tell the split (`split_of`), so that a picture belongs to one split in every task. `scenes.toml` holds the words
+and the shapes.
 """
 
 import tomllib
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from random import Random
+from typing import Any
 
-from contrast_kit._util import choose
-from contrast_kit.data.toyshop.words import pick
-from contrast_kit.data.toyshop.world import Stock, entails
+from contrast_kit._util import choose, shipped
+from contrast_kit.data.toyshop.world import Stock
 
 TABLES = tomllib.loads(
     Path(__file__).with_name("scenes.toml").read_text(encoding="utf-8")
@@ -34,9 +31,6 @@ SPLITS = {
     "test": range(4_500, 5_000),
 }
 """The numbers of the scenes of each split."""
-
-Facts = tuple[Stock, ...]
-"""What a sentence claims of one picture: all of it must hold."""
 
 
 @dataclass(frozen=True)
@@ -64,54 +58,30 @@ class Scene:
     toys: tuple[Toy, ...]
 
 
-def colours_of(good: str) -> tuple[str, ...]:
-    """The six of the eight colours in which a good is made: no train is pink or brown.
-
-    >>> colours_of("train")
-    ('red', 'blue', 'green', 'yellow', 'orange', 'purple')
-    """
-    start = 5 * GOODS.index(good)
-    return tuple(COLOURS[(start + i) % len(COLOURS)] for i in range(6))
-
-
-def draw_scene(rng: Random, image_id: int) -> Scene:
-    """Two to six toys, some of them alike, in free places.
-
-    Three in ten of the later toys are of a sort that is there already, and half of these are alike but for price and
-    place; so there is something to count. Every draw is made from `Random.random()` alone (`toyshop.words` says why).
-    """
-    number = pick(rng, (2, 2, 3, 3, 3, 4, 4, 4, 5, 6))
-    free = [(shelf, place) for shelf in range(len(SHELVES)) for place in range(PLACES)]
-    toys = []
-    for _ in range(number):
-        shelf, place = free.pop(int(rng.random() * len(free)))
-        good = pick(rng, GOODS)
-        colour = pick(rng, colours_of(good))
-        size = pick(rng, SIZES)
-        if toys and rng.random() < 0.3:
-            other = pick(rng, toys)
-            good = other.good
-            colour = pick(rng, colours_of(other.good))
-            if rng.random() < 0.5:
-                colour = other.colour
-                size = other.size
-        toys.append(Toy(good, colour, size, pick(rng, PRICES), shelf, place))
-    return Scene(image_id, tuple(toys))
-
-
 def scene(image_id: int) -> Scene:
     """The scene with this number: always the same.
 
     >>> scene(0) == scene(0), len(scene(4_999).toys) in range(2, 7)
     (True, True)
     """
-    return _scene(int(image_id))
+    image_id = int(image_id)
+    split_of(image_id)
+    return _scenes()[image_id]
 
 
 @cache
-def _scene(image_id):
-    split_of(image_id)
-    return draw_scene(Random(f"scenes/{image_id}"), image_id)
+def _scenes():
+    return [
+        Scene(row["image_id"], tuple(Toy(**toy) for toy in row["toys"]))
+        for row in read("scenes")
+    ]
+
+
+def read(name: str) -> list[dict[str, Any]]:
+    """The rows of a file of `data/scenes`."""
+    from pyarrow.parquet import read_table
+
+    return read_table(shipped("scenes") / f"{name}.parquet").to_pylist()
 
 
 def image_ids(split: str) -> range:
@@ -131,52 +101,3 @@ def split_of(image_id: int) -> str:
     raise ValueError(
         f"There is no scene {image_id}: they are numbered from 0 to {numbers[-1]}."
     )
-
-
-def true_of(facts: Sequence[Stock], scene: Scene) -> bool:
-    """Whether everything that a sentence claims holds in a scene.
-
-    A claim holds where at least its number of toys fit it, each by the toyshop's own `entails`: a red drum is a drum.
-    "There is a drum" is true of two drums as well. Image-text matching asks this before it calls a caption wrong for a
-    picture: a caption that is true of both is no mismatch (`truth` asks it for whole batches).
-
-    >>> shelf = Scene(0, (Toy("drum", "red", "big", 5, 0, 0), Toy("kite", "blue", "small", 3, 2, 1)))
-    >>> [true_of([claim], shelf) for claim in (
-    ...     Stock(1, "drum", SHELVES[0]), Stock(1, "musical toy", SHELVES[0], colour="red"),
-    ...     Stock(2, "drum", SHELVES[0]), Stock(1, "drum", SHELVES[1]))]
-    [True, True, False, False]
-    """
-    return all(
-        sum(entails(toy.stock(claim.number), claim) for toy in scene.toys) >= claim.number
-        for claim in facts
-    )
-
-
-def those(scene: Scene, fits: Callable[[Toy], bool]) -> list[Toy]:
-    """The toys of a scene that fit, by shelf and place."""
-    return sorted(filter(fits, scene.toys), key=lambda toy: (toy.shelf, toy.place))
-
-
-def shelf_name(shelf: int) -> str:
-    """What a customer calls a shelf.
-
-    >>> shelf_name(0)
-    'top shelf'
-    """
-    return SHELVES[shelf].removeprefix("on the ")
-
-
-def field_of(toy: Toy, field: str) -> str:
-    """A field of a toy as an answer: its shelf by name."""
-    if field == "shelf":
-        return shelf_name(toy.shelf)
-    return str(getattr(toy, field))
-
-
-VALUES = {
-    "good": GOODS,
-    "colour": COLOURS,
-    "size": SIZES,
-    "shelf": tuple(map(shelf_name, range(len(SHELVES)))),
-}
-"""Fields that questions are about, and their values as answers."""

@@ -5,9 +5,9 @@
 >>> sorted(row)
 ['hypothesis', 'idx', 'label', 'premise']
 
-Read `world` for meaning (records), `grammar` for how it is said, `makers` for how labels follow, `squad` for paragraphs
-with questions; `words` holds the vocabulary and the shops, `tables` rows, splits and shipped copies, `unlabeled` the
-corpus.
+Read `world` for meaning (records), `grammar` for how it is said, `unlabeled` for the corpus; `words` holds the
+vocabulary and the shops, `wordings` says a sentence in other words. `tables` reads the labelled tasks, which
+`data/toyshop/make.py` has made.
 """
 
 from contrast_kit.data.toyshop.tables import rows, splits, tasks
@@ -16,39 +16,25 @@ from contrast_kit.data.toyshop.unlabeled import (
     families,
     kind_of,
     labelled_corpus,
-    paraphrase,
     probe_pairs,
     record_of,
     tell,
     triples,
     ways_to_say,
 )
-from contrast_kit.data.toyshop.world import (
-    Opinion,
-    Stock,
-    Visit,
-    contradicts,
-    draw_record,
-    entails,
-    similarity,
-)
+from contrast_kit.data.toyshop.world import Opinion, Stock, Visit
 
 __all__ = [
     "Opinion",
     "Stock",
     "Visit",
-    "contradicts",
     "corpus",
-    "draw_record",
-    "entails",
     "families",
     "kind_of",
     "labelled_corpus",
-    "paraphrase",
     "probe_pairs",
     "record_of",
     "rows",
-    "similarity",
     "splits",
     "tasks",
     "tell",

@@ -1,14 +1,11 @@
-"""From a record to English: several sentence patterns for each meaning, which `grammar.toml` holds; and reviews.
+"""From a record to English: several sentence patterns for each meaning, which `grammar.toml` holds.
 
 Every function takes a record and a generator and returns a clause without capital and full stop; `sentence`
 adds those. A clause tells exactly what its record tells, whichever pattern is drawn: that is what makes
 paraphrases true.
 """
 
-from dataclasses import replace
-
 from contrast_kit.data.toyshop.words import (
-    CORNER,
     PRONOUN,
     SIDE,
     WORDS,
@@ -18,7 +15,7 @@ from contrast_kit.data.toyshop.words import (
     plural,
     read,
 )
-from contrast_kit.data.toyshop.world import Opinion, Stock, Visit, draw_record
+from contrast_kit.data.toyshop.world import Opinion, Stock, Visit
 
 PATTERNS = read("grammar.toml")
 DENIALS = tuple(PATTERNS["denials"])
@@ -185,14 +182,6 @@ def clause(record, rng, negate=False):
     return tell(record, rng, negate)
 
 
-def clause_beginning_otherwise(record, rng, *beginnings):
-    """A clause that does not begin with one of these words, which do not go on after "and" or "while"."""
-    text = clause(record, rng)
-    while text.startswith(beginnings):
-        text = clause(record, rng)
-    return text
-
-
 def with_reason(first, second, rng):
     """A visit with the visitor's opinion: "Clara bought two kites because she thinks that they are fun"."""
     they = ("they are", "it is")[first.number == 1]
@@ -208,61 +197,3 @@ def express(meaning, rng):
     if isinstance(meaning, tuple):
         return sentence(with_reason(*meaning, rng))
     return sentence(clause(meaning, rng))
-
-
-# Reviews: opinions as people write them, with second thoughts. The label is the main clause's.
-
-
-def verdict(about, polarity, rng, shop):
-    """An overall judgement of one thing, a fifth of them by denying the opposite."""
-    patterns = PATTERNS["review"]
-    deny = rng.random() < 0.2
-    side = SIDE[-polarity if deny else polarity]
-    parts = {name: draw(rng, sides[side]) for name, sides in WORDS.judging.items()}
-    parts |= dict(
-        about=about, who=draw(rng, shop.values["who"]), how=pick(rng, patterns["how"])
-    )
-    if deny:
-        parts["no"] = pick(rng, patterns["not"])
-        return fill(pick(rng, patterns["denied"]), **parts)
-    parts |= dict(we=pick(rng, ("i", "we")), much=parts["how"].replace("quite", ""))
-    return fill(pick(rng, patterns["told"]), **parts)
-
-
-def review(rng, shop, polarity):
-    """One review of the given polarity (1 or -1).
-
-    >>> from random import Random
-    >>> from contrast_kit.data.toyshop.words import TOYSHOP
-    >>> review(Random(3), TOYSHOP, polarity=1)
-    'The cream tin tractor is truly a marvel, and the windows are a little delightful.'
-    """
-    record = replace(
-        draw_record(rng, shop, Opinion, details=0), polarity=polarity, number=1
-    )
-    corner = CORNER[record.good]
-    if rng.random() < 0.5:
-        record = replace(record, colour=draw(rng, corner["colour"]))
-    if rng.random() < 0.4:
-        record = replace(record, material=draw(rng, corner["material"]))
-    about = f"{pick(rng, ('the', 'this', 'the'))} {noun(record, rng)}"
-    if rng.random() < 0.5:
-        how = judged(record.axis, polarity, record.intensity, rng, negation=0.2)
-        verb = "is"
-        if not how.startswith(DENIALS):
-            verb = pick(rng, ("is", "is", "is", "looks", "seems"))
-        main = f"{about} {verb} {how}"
-    else:
-        main = verdict(about, polarity, rng, shop)
-    share = rng.random()
-    if share < 0.5:
-        return sentence(main)
-    part = draw(rng, corner["part"])
-    axis = pick(rng, WORDS.part_axes)
-    about_part = f"the {part} {be(is_many(part))}"
-    if share < 0.8:  # the second clause agrees
-        extra = judged(axis, polarity, pick(rng, (1, 2, 3)), rng, negation=0.2)
-        return sentence(f"{main}, and {about_part} {extra}")
-    foil = judged(axis, -polarity, pick(rng, (1, 2)), rng, negation=0.3)
-    thoughts = pick(rng, PATTERNS["review"]["second_thoughts"])
-    return sentence(thoughts.format(main=main, foil=f"{about_part} {foil}"))

@@ -6,8 +6,7 @@ from random import Random
 
 from contrast_kit._util import choose, shown
 from contrast_kit.data.toyshop.grammar import express
-from contrast_kit.data.toyshop.makers import remark, two_ways
-from contrast_kit.data.toyshop.words import CORNER, SHOPS, pick
+from contrast_kit.data.toyshop.words import CORNER, SHOPS, TOYSHOP, pick
 from contrast_kit.data.toyshop.world import Opinion, Record, Stock, Visit, draw_record
 
 Meaning = Record | tuple[Visit, Opinion]
@@ -41,6 +40,15 @@ def labelled_corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[dict[s
     return [dict(line) for line in islice(lines.values(), n)]
 
 
+def remark(visit, rng, shop):
+    """A visit with what the visitor thinks of the goods."""
+    view = draw_record(rng, shop, Opinion, details=0)
+    axis = pick(rng, CORNER[visit.good]["axis"])
+    return visit, replace(
+        view, good=visit.good, who=visit.who, number=visit.number, axis=axis
+    )
+
+
 def corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[str]:
     """`n` distinct sentences about a shop: visits, shelves, opinions, and visits with an opinion.
 
@@ -52,18 +60,16 @@ def corpus(n: int, seed: int = 0, shop: str = "toyshop") -> list[str]:
     return [line["text"] for line in labelled_corpus(n, seed, shop)]
 
 
-def tell(record: Meaning, seed: int | None = None) -> str:
-    """One sentence for a record (or for a pair of records): any pattern with a seed, always the same without one.
+def tell(record: Meaning) -> str:
+    """A record (or a pair of records) in the first pattern and the first words, always the same.
 
-    Without a seed it is the first pattern in the first words; an opinion then denies the opposite ("not flimsy"), and a
-    material mostly comes behind ("made of tin").
+    An opinion denies the opposite ("not flimsy"), and a material mostly comes behind ("made of tin").
 
     >>> from contrast_kit.data.toyshop import Stock
     >>> tell(Stock(number=3, good="drum", shelf="on the top shelf", colour="red"))
     'There are three red drums on the top shelf.'
     """
-    rng = _Plain() if seed is None else Random(seed)
-    return express(record, rng)
+    return express(record, _Plain())
 
 
 class _Plain(Random):
@@ -73,7 +79,7 @@ class _Plain(Random):
         return 0.0
 
 
-def ways_to_say(record: Meaning, n: int, seed: int = 0) -> list[str]:
+def ways_to_say(record: Meaning, n: int) -> list[str]:
     """Up to `n` different sentences that mean `record`.
 
     >>> from contrast_kit.data.toyshop import Visit
@@ -83,7 +89,7 @@ def ways_to_say(record: Meaning, n: int, seed: int = 0) -> list[str]:
     Clara purchased two kites.
     Clara bought two kites.
     """
-    rng = Random(seed)
+    rng = Random(0)
     ways = {}
     idle = 0  # draws without a new sentence; 500 of them: that is all
     while len(ways) < n and idle < 500:
@@ -93,9 +99,7 @@ def ways_to_say(record: Meaning, n: int, seed: int = 0) -> list[str]:
     return list(ways)
 
 
-def families(
-    count: int, ways: int, seed: int = 0, shop: str = "toyshop"
-) -> dict[str, list[str]]:
+def families(count: int, ways: int, seed: int = 0) -> dict[str, list[str]]:
     """`count` meanings, each said in `ways` different ways, by the good that they are about: {"kite": [...], ...}.
 
     To watch in a space: what means the same should come together. No good occurs twice. Raises a ValueError where so
@@ -106,10 +110,9 @@ def families(
     [3, 3]
     """
     rng = Random(seed)
-    where = choose(SHOPS, shop, "shop")
     by_good = {}
     for _ in range(100 * count):
-        record = draw_record(rng, where)
+        record = draw_record(rng)
         texts = ways_to_say(record, ways)
         if len(texts) == ways:
             by_good[record.good] = texts
@@ -121,9 +124,9 @@ def families(
 def record_of(sentence: str) -> Meaning:
     """The record that a sentence of the corpus tells (a pair of records for two clauses).
 
-    Sentences of `corpus`, `labelled_corpus`, `probe_pairs`, `triples` and `paraphrase` are known once they have been
-    made; for a sentence not met yet, the 102,000 of the default corpora are made and searched. Raises
-    ValueError for any other text.
+    Sentences of `corpus`, `labelled_corpus`, `probe_pairs` and `triples` are known once they have been made; for a
+    sentence not met yet, the 102,000 of the default corpora are made and searched. Raises ValueError for any other
+    text.
 
     >>> type(record_of(corpus(1)[0])) is not str
     True
@@ -154,49 +157,33 @@ def kind_of(sentence: str) -> str:
     return names[type(record_of(sentence))]
 
 
-def paraphrase(text: str | Meaning, rng: Random) -> str:
-    """Say it again, in another pattern and other words, with exactly the same meaning.
-
-    Takes a sentence of the corpus (see `record_of`) or a record. `data.paraphrase.Toyshop` needs no record, and makes
-    mistakes where a temperature is given. Raises ValueError for an unknown sentence.
-
-    >>> from random import Random
-    >>> text = corpus(3)[2]
-    >>> again = paraphrase(text, Random(0))
-    >>> again != text, record_of(again) == record_of(text)
-    (True, True)
-    """
-    meaning = record_of(text) if isinstance(text, str) else text
-    for _ in range(50):  # a sentence always has another form, but it may take a few draws
-        again = express(meaning, rng)
-        if again != text:
-            break
-    _MEANINGS[again] = meaning
-    return again
+def two_ways(record, rng):
+    """Two different sentences for one record."""
+    first = second = express(record, rng)
+    while second == first:
+        second = express(record, rng)
+    return first, second
 
 
-def probe_pairs(n: int, seed: int = 0, shop: str = "toyshop") -> list[tuple[str, str]]:
+def probe_pairs(n: int, seed: int = 0) -> list[tuple[str, str]]:
     """`n` pairs of different sentences that mean the same, no two pairs alike: for similar-versus-random separation.
 
     >>> pairs = probe_pairs(2)
     >>> all(record_of(a) == record_of(b) and a != b for a, b in pairs)
     True
     """
-    where = choose(SHOPS, shop, "shop")
-    rng = Random(f"probe/{shop}/{seed}")
+    rng = Random(f"probe/toyshop/{seed}")
     pairs = {}
     while len(pairs) < n:
         kind = pick(rng, (Visit, Visit, Opinion, Stock))
-        record = draw_record(rng, where, kind, details=pick(rng, (1, 2, 3)))
+        record = draw_record(rng, kind=kind, details=pick(rng, (1, 2, 3)))
         pair = two_ways(record, rng)
         pairs[pair] = None
         _MEANINGS.update(dict.fromkeys(pair, record))
     return list(pairs)
 
 
-def triples(
-    n: int, seed: int = 0, shop: str = "toyshop", change: str = "good"
-) -> list[tuple[str, str, str]]:
+def triples(n: int, seed: int = 0, change: str = "good") -> list[tuple[str, str, str]]:
     """`n` times a sentence, the same in other words, and something else in nearly the same words: an unkind test.
 
     `change` says in what the third differs: `"good"`, `"number"` or `"colour"`. What goes by shared words prefers the
@@ -204,7 +191,7 @@ def triples(
     good, which is a rare word, in about 0.9 of the cases, another colour in about 0.5, and another number, a frequent
     word, in about 0.15.
 
-    Raises a ValueError for an unknown shop or change.
+    Raises a ValueError for an unknown change.
 
     >>> for text in triples(4)[3]:
     ...     print(text)
@@ -212,12 +199,11 @@ def triples(
     Six black kites were paid for by Mabel.
     Mabel bought six black elephants.
     """
-    where = choose(SHOPS, shop, "shop")
-    rng = Random(f"triples/{shop}/{seed}")
-    people = [name for name in where.people if " " not in name]
-    common = [good for corner in where.departments for good in corner["good"][:4]]
+    rng = Random(f"triples/toyshop/{seed}")
+    people = [name for name in TOYSHOP.people if " " not in name]
+    common = [good for corner in TOYSHOP.departments for good in corner["good"][:4]]
     goods = [good for good in common if " " not in good]
-    colours = where.values["colour"][:6]
+    colours = TOYSHOP.values["colour"][:6]
     others = {"good": goods, "number": range(2, 10), "colour": colours}
     values = choose(others, change, "change")
     texts = {}
@@ -234,8 +220,8 @@ def triples(
         another = replace(visit, **{change: other})
         first = tell(visit)
         third = tell(another)
-        triple = (first, paraphrase(visit, rng), third)
+        triple = (first, express(visit, rng), third)
         if len(set(triple)) == 3:
             texts[triple] = None
-            _MEANINGS.update({first: visit, third: another})
+            _MEANINGS.update(zip(triple, (visit, visit, another), strict=True))
     return list(texts)

@@ -18,7 +18,7 @@ Meaning = tuple[str, str]
 """The kind of a phrase, and the name of what it says."""
 
 _DOUBLED = re.compile(r"(?<![\w'-])([\w'-]+) \1(?![\w'-])")
-_TWO_CLAUSES: list[str] = PATTERNS["review"]["second_thoughts"]
+_TWO_CLAUSES: list[str] = PATTERNS["second_thoughts"]
 
 
 def meanings(text: str) -> Counter:

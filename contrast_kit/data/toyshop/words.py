@@ -32,19 +32,16 @@ def pick(rng: Random, items: Sequence[T]) -> T:
     return items[int(rng.random() * len(items))]
 
 
-def draw(rng: Random, words: Sequence[Any], other_than: Any = None) -> Any:
-    """Draw one word, that of rank r (from 0) with probability proportional to 1/(r+2); never `other_than`.
+def draw(rng: Random, words: Sequence[T]) -> T:
+    """Draw one word, that of rank r (from 0) with probability proportional to 1/(r+2).
 
     >>> from random import Random
     >>> colours = ["red", "blue", "green"]
-    >>> draw(Random(0), colours), draw(Random(0), colours, other_than="green")
-    ('green', 'blue')
+    >>> draw(Random(0), colours)
+    'green'
     """
     shares = _shares(len(words))
-    while True:
-        word = words[bisect(shares, rng.random() * shares[-1])]
-        if word != other_than:
-            return word
+    return words[bisect(shares, rng.random() * shares[-1])]
 
 
 @cache
@@ -126,4 +123,3 @@ CORNER = {
     for good in (corner["kind"], *corner["good"])
 }
 """A good of either shop, or a kind of goods → its department; the shops have no good in common."""
-KIND = {good: corner["kind"] for good, corner in CORNER.items()}

@@ -1,20 +1,10 @@
-"""Meaning: three small records, how alike two of them are, and what follows from what.
-
-A record that leaves a field empty does not tell it. That one convention gives inference for free:
-
-- `entails(a, b)`: everything `b` tells, `a` tells too, with the same value (or a narrower one: a drum is a
-  musical toy);
-- `contradicts(a, b)`: some field is told by both and differs. In the shop's world two sentences of a pair
-  speak of the same event, as in SNLI and MNLI, and each field has one value, so two different values cannot
-  both be true (reasons and actions apart: what somebody bought may be returned);
-- otherwise `b` is neutral: it may be so.
-"""
+"""Meaning: three small records. One that leaves a field empty does not tell it."""
 
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from random import Random
 
-from contrast_kit.data.toyshop.words import CORNER, KIND, TOYSHOP, WORDS, Shop, draw, pick
+from contrast_kit.data.toyshop.words import CORNER, TOYSHOP, WORDS, Shop, draw, pick
 
 
 @dataclass(frozen=True)
@@ -83,160 +73,12 @@ def details_of(kind: type) -> list[str]:
     return [field.name for field in fields(kind) if field.default in ("", 0)]
 
 
-def facts(record: Record) -> dict[str, object]:
-    """The fields that a record tells, with their values.
-
-    >>> facts(Stock(number=3, good="drum", shelf="on the top shelf"))
-    {'number': 3, 'good': 'drum', 'shelf': 'on the top shelf'}
-    """
-    return {field: value for field, value in vars(record).items() if value}
-
-
-def without(record: Record, *fields: str) -> Record:
-    """The record with these fields not told."""
-    return replace(record, **{field: type(getattr(record, field))() for field in fields})
-
-
-def bare(record: Record) -> Record:
-    """The record with no detail told but the size: what a question names."""
-    return without(
-        record, *(field for field in details_of(type(record)) if field != "size")
-    )
-
-
-def as_told(record: Record) -> Record:
-    """The record as its sentence tells it: an opinion says whether it is of one thing or of many, not of how many."""
-    if isinstance(record, Opinion):
-        return replace(record, number=min(record.number, 2))
-    return record
-
-
-def narrower(a: object, b: object) -> bool:
-    """Whether value `a` is `b` or falls under it: a drum is a musical toy.
-
-    >>> narrower("drum", "musical toy"), narrower("musical toy", "drum"), narrower("red", "red")
-    (True, False, True)
-    """
-    return a == b or KIND.get(a) == b
-
-
-def entails(a: Record, b: Record) -> bool:
-    """Whether `b` is true wherever `a` is: `a` tells all that `b` tells.
-
-    Opinions must be the same person's, on the same thing or part, and at least as strong: "very sturdy"
-    entails "sturdy".
-
-    >>> a = Stock(number=3, good="drum", shelf="on the top shelf", colour="red")
-    >>> entails(a, replace(a, colour="")), entails(replace(a, colour=""), a)
-    (True, False)
-    """
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, Opinion) and (
-        (a.who, a.part) != (b.who, b.part) or a.intensity < b.intensity
-    ):
-        return False
-    known = facts(as_told(a))
-    claims = facts(as_told(b))
-    claims.pop("intensity", None)
-    return all(
-        field in known and narrower(known[field], claims[field]) for field in claims
-    )
-
-
-def contradicts(a: Record, b: Record) -> bool:
-    """Whether `a` and `b`, told of one event, cannot both be true: a field told by both differs.
-
-    Two opinions contradict each other only where they are the same person's on the same point, with opposite
-    polarity.
-
-    >>> a = Stock(number=3, good="drum", shelf="on the top shelf", colour="red")
-    >>> contradicts(a, replace(a, colour="blue")), contradicts(a, replace(a, colour=""))
-    (True, False)
-    """
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, Opinion):
-        agreeing = replace(a, polarity=b.polarity, intensity=3)
-        return a.polarity != b.polarity and entails(agreeing, b)
-    known = facts(a)
-    claims = facts(b)
-    return any(
-        clash(field, known[field], claims[field]) for field in claims if field in known
-    )
-
-
-def clash(field: str, a: object, b: object) -> bool:
-    """Whether two values of one field exclude each other: red and blue do, red and scarlet or tall and big do not.
-
-    Two reasons, actions or intensities never do.
-
-    >>> clash("colour", "red", "blue"), clash("colour", "red", "scarlet"), clash("size", "tall", "big")
-    (True, False, False)
-    """
-    if field in ("reason", "action", "intensity") or a == b:
-        return False
-    if field == "colour":
-        return not any(a in row and b in row for row in WORDS.shades)
-    if field == "size":
-        return b in WORDS.opposite[a]
-    return not (narrower(a, b) or narrower(b, a))
-
-
-def similarity(a: Record, b: Record) -> float:
-    """How alike two meanings are, 0 (nothing shared) to 5 (the same), in steps of 0.2 as in STS-B.
-
-    Five times the weighted share of fields on which the records agree, among the fields that either tells;
-    goods of one department agree by half, a field told by one record alone by a quarter. The number of an opinion
-    counts as the record has it, though its sentence tells one from many only. Records of two kinds have 1.0 where they
-    are of one good, 0.4 where their goods are of one department, else 0.
-
-    >>> a = Visit(who="Clara", action="buy", number=2, good="kite", colour="red")
-    >>> [similarity(a, b) for b in (a, replace(a, colour="blue"), replace(a, good="scooter"), replace(a, who="Tom"))]
-    [5.0, 4.6, 4.2, 4.0]
-    """
-    neighbours = KIND.get(a.good) == KIND.get(b.good)
-    if type(a) is not type(b):
-        return 1.0 if a.good == b.good else 0.4 * neighbours
-    left = facts(a)
-    right = facts(b)
-    total = agreed = 0.0
-    for field, weight in WORDS.weights.items():
-        if field not in left | right:
-            continue
-        total += weight
-        if left.get(field) == right.get(field):
-            agreed += weight
-        elif field not in left or field not in right:
-            agreed += weight / 4
-        elif field == "good" and neighbours:
-            agreed += weight / 2
-    return round(round(25 * agreed / total) / 5, 1)
-
-
-def changed(record: Record, field: str, rng: Random) -> Record:
-    """`record` with another value for one field."""
-    value = draw_field(record, field, rng, old=getattr(record, field) or None)
-    return replace(record, **{field: value})
-
-
-def draw_field(record: Record, field: str, rng: Random, old: object = None) -> object:
-    """A value for one field of `record`, drawn by its frequency; never `old`."""
-    if field == "polarity":
-        return -record.polarity
+def draw_detail(record: Record, field: str, rng: Random) -> object:
+    """A value for a detail of `record`, drawn by its frequency."""
     corner = CORNER[record.good]
-    values = corner[field]
-    if field in ("intensity", "axis"):
-        if field == "axis" and record.part:
-            values = WORDS.part_axes
-        return pick(rng, [value for value in values if value != old])
     if field == "reason" and record.action not in WORDS.for_someone:
-        values = corner["manner"]
-    value = draw(rng, values, old)
-    if field == "action" and (record.recipient or record.reason):
-        while value not in WORDS.for_someone:
-            value = draw(rng, values, old)
-    return value
+        field = "manner"
+    return draw(rng, corner[field])
 
 
 def can_tell(record: Record, field: str) -> bool:
@@ -255,7 +97,7 @@ def add_details(record: Record, count: int, rng: Random, avoid: str = "") -> Rec
         free = [name for name in untold if name != avoid and can_tell(record, name)]
         if free:
             field = pick(rng, free)
-            record = replace(record, **{field: draw_field(record, field, rng)})
+            record = replace(record, **{field: draw_detail(record, field, rng)})
     return record
 
 
