@@ -19,6 +19,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
 from _origin import write_origin
 
 import contrast_kit as ck
@@ -26,7 +27,7 @@ from contrast_kit import tasks
 from contrast_kit.data import toyshop
 from contrast_kit.data.paraphrase import Toyshop
 from contrast_kit.objectives import CMLM, CSSL, MLM, SCL
-from contrast_kit.tasks import Pipeline, Sweep, protocols
+from contrast_kit.tasks import Pipeline, protocols
 
 KINDS = ("opinion", "shelf", "visit", "visit and opinion")
 OPINIONS = ("negative", "none", "positive")
@@ -87,14 +88,21 @@ def tables(steps: int, work: Path) -> dict:
     data = sentences()
     sizes = replace(SMALL, sizes=(100, 1000))
     noise = replace(SMALL_SCL, sizes=(100,), epochs={100: 5})
-    temperatures = Sweep(noise, "temperature", protocols.SCL_NOISE.values)
+
+    def noises(folder: Path) -> dict[float | str, tasks.Results]:
+        how = dict(paraphraser=Toyshop())
+        return {
+            "none" if T is None else T: tasks.run(
+                replace(noise, temperature=T), data["opinion"], shop, CE, folder=folder / f"temperature={T}", **how
+            )
+            for T in protocols.SCL_NOISE
+        }
+
     return {
         "few_shot_20": lambda folder: tasks.run(SMALL, data["kind"], shop, PIPELINES, folder=folder),
         "few_shot_top3": lambda folder: tasks.run(SMALL_SCL, data["kind"], shop, CE, folder=folder),
         "few_shot_sizes": lambda folder: tasks.run(sizes, data["kind"], shop, PIPELINES, folder=folder),
-        "few_shot_noise": lambda folder: tasks.sweep(
-            temperatures, data["opinion"], shop, CE, folder=folder, paraphraser=Toyshop()
-        ),
+        "few_shot_noise": noises,
     }
 
 
@@ -110,14 +118,17 @@ def main() -> None:
         if args.only and name not in args.only:
             continue
         results = make(args.work / name)
-        if not results.complete:
+        parts = results if isinstance(results, dict) else {None: results}
+        if not all(part.complete for part in parts.values()):
             print(f"{name} was stopped; the same command goes on.")
             return
-        table = results.table.drop(columns=["setting", "post", "best_step"])
+        found = [part.table if T is None else part.table.assign(temperature=T) for T, part in parts.items()]
+        table = pd.concat(found).drop(columns=["setting", "post", "best_step"])
         tasks.results.write(table.round(4), args.out / f"{name}.csv")
         origin = {"steps of the start": args.steps}
         write_origin(args.out / f"{name}.csv", "few_shot", table["seconds"].sum(), origin)
-        print(f"{name}: {len(table)} runs\n{results.summary().drop(columns=['metric', 'rule'])}", flush=True)
+        for part in parts.values():
+            print(f"{name}: {len(table)} runs\n{part.summary().drop(columns=['metric', 'rule'])}", flush=True)
 
 
 if __name__ == "__main__":

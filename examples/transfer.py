@@ -26,9 +26,7 @@ def transfer(
     `first` trains the source model: all rows, the first seed, the best step by validation. With a folder, `then`'s runs
     are kept.
     """
-    held = ck.tasks.hold_out(
-        source, validation=first.validation, test=first.test, stratified=first.stratified, seed=first.split_seed
-    )
+    held = ck.tasks.hold_out(source, first)
     tables = []
     for name, method in methods.items():
         settings = dict(task=source.task, method=method, seed=first.seeds[0], **first.training(None))

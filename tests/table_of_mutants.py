@@ -80,16 +80,16 @@ MUTANTS = [
     ),
     (
         "held out without strata",
-        "tasks/runs.py",
-        "stratified=protocol.stratified,\n        seed",
-        "seed",
+        "tasks/splits.py",
+        "how = dict(stratified=protocol.stratified)",
+        "how = {}",
         "tasks_protocols: one_split",
     ),
     (
         "selected without seed",
         "tasks/splits.py",
-        "min(validation, half), [seed, 2]",
-        "min(validation, half), [0, 2]",
+        "min(count, half), [seed, 2]",
+        "min(count, half), [0, 2]",
         "tasks_protocols: one_split",
     ),
     (
@@ -249,15 +249,15 @@ MUTANTS = [
     (
         "differences by run",
         "tasks/results.py",
-        'independent_observations(pairs.assign(difference=d), "difference")',
-        "d.to_numpy()",
+        "low, high = interval(means)",
+        "low, high = interval(values)",
         "tasks_protocols: differences_count",
     ),
     (
         "population's deviation",
         "tasks/results.py",
-        "sd=d.std(ddof=1)",
-        "sd=d.std(ddof=0)",
+        "values.std(ddof=1), ",
+        "values.std(ddof=0), ",
         "tasks_protocols: differences_count",
     ),
     (
@@ -270,8 +270,8 @@ MUTANTS = [
     (
         "SQuAD by exact answers",
         "tasks/squad.py",
-        '"test": scores.pop("f1")',
-        '"test": scores.pop("exact")',
+        '"test"] = scores.pop("f1")',
+        '"test"] = scores.pop("exact")',
         "squad: rows_by_f1",
     ),
     (

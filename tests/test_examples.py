@@ -166,7 +166,7 @@ def test_transfer_trains_each_method_s_own_source(opinions, start, tmp_path):
         "start"
     ].nunique() == 2
     assert (table.groupby(["task", "draw"])["split"].nunique() == 1).all()
-    held = ck.tasks.hold_out(source, validation=30, test="half", stratified=True)
+    held = ck.tasks.hold_out(source, first)
     how = dict(task="sst2", seed=0, **first.training(None))
     model = ck.tasks.fine_tune(start, source.train, held.validation, **how).objective
     assert set(table.query("method == 'CE'")["start"]) == {ck.tasks.encoder_hash(model)}

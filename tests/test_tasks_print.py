@@ -51,7 +51,7 @@ def test_each_paper_selects_and_reports_by_its_metric(
     data = small(task, 40)
     row = tasks.run(plan, data, start, ["FT"], progress=False).table.iloc[0]
     assert row["metric"] == metric == seen[0].task.metrics[0]
-    held = tasks.hold_out(data, validation=20, test=protocol.test)
+    held = tasks.hold_out(data, plan)
     assert row["test"] == pytest.approx(seen[0].evaluate(held.test)[metric])
     if protocol.test != "validation":
         assert row["validation"] == pytest.approx(
@@ -73,7 +73,7 @@ def test_mnli_is_tested_on_both_kinds_of_rows_where_a_paper_prints_both(start):
         replace(QUICK, mismatched=True), data, start, ["FT", "SCL"], progress=False
     )
     few = data.train.select(tasks.draw(data.train["label"], 20, [0, 0, 20]))
-    held = tasks.hold_out(data, validation=30)
+    held = tasks.hold_out(data, QUICK)
     how = dict(task="mnli", seed=31, **QUICK.training(20))
     tuned = tasks.fine_tune(start, few, held.validation, **how)
     row = both.table.iloc[0]
@@ -85,9 +85,10 @@ def test_mnli_is_tested_on_both_kinds_of_rows_where_a_paper_prints_both(start):
     summary = both.summary().set_index(["task", "method"])
     assert summary.loc[("toyshop/mnli-mm", "FT"), "reported"] == row["test_mismatched"]
     assert len(both.differences("FT")) == 2
-    dev = tasks.hold_out(data, validation=0, test="validation", mismatched=True)
+    plan = replace(QUICK, test="validation", mismatched=True)
+    dev = tasks.hold_out(data, plan)
     assert dev.mismatched["premise"] == data.splits["validation_mismatched"]["premise"]
-    assert tasks.hold_out(small("sst2"), mismatched=True).mismatched is None
+    assert tasks.hold_out(small("sst2"), plan).mismatched is None
 
 
 def test_glues_secret_mismatched_rows_are_not_tested_on():
@@ -102,9 +103,8 @@ def test_glues_secret_mismatched_rows_are_not_tested_on():
         for kind, a in (("matched", 0), ("mismatched", 20))
     }
     parts |= {f"test_{kind}": secret for kind in ("matched", "mismatched")}
-    held = tasks.hold_out(
-        tasks.TaskData(tasks.get_task("mnli"), parts), validation=20, mismatched=True
-    )
+    data = tasks.TaskData(tasks.get_task("mnli"), parts)
+    held = tasks.hold_out(data, replace(QUICK, validation=20, mismatched=True))
     assert len(held.mismatched) == 40 and (len(held.validation), len(held.test)) == (
         20,
         40,
@@ -178,7 +178,7 @@ def test_a_frozen_probe_is_a_row_of_the_table(start):
         table.loc["probe", "post"] == ""
     ).all()
     assert (table.loc["TAPT → probe", "post"] != "").all()
-    held = tasks.hold_out(data, validation=30)
+    held = tasks.hold_out(data, QUICK)
     train = data.train.select(tasks.draw(data.train["label"], 20, [0, 0, 20]))
     by_hand = tasks.linear_probe(start, train, held.test, task="sst2", seed=31)[
         "accuracy"

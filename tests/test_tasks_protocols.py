@@ -21,10 +21,10 @@ from contrast_kit.data import Batches
 from contrast_kit.data.paraphrase import Toyshop
 from contrast_kit.data.toyshop.wordings import meanings
 from contrast_kit.objectives import CMLM, CSSL, MLM, SCL, FineTune
-from contrast_kit.tasks import Pipeline, Protocol, Sweep, protocols, runs
+from contrast_kit.tasks import Pipeline, Protocol, protocols, runs
 from contrast_kit.tasks.probes import encoder_hash
 from contrast_kit.tasks.results import Results, interval, read, selected_runs, write
-from contrast_kit.tasks.runs import held_rows, plan_runs
+from contrast_kit.tasks.runs import plan_runs
 
 QUICK = Protocol(
     "quick", sizes=(20,), draws=2, seeds=(31, 42), validation=40, most_test={"sst2": 60}, epochs={20: 4},
@@ -100,38 +100,41 @@ def glue_like(name, rows):
     return tasks.TaskData(tasks.get_task(name), splits)
 
 
+def held_out(data, **changes):
+    return tasks.hold_out(data, Protocol("held out", **changes))
+
+
 def dots(count):
     return [{"sentence": f"text {i}", "label": int(i % 4 == 0)} for i in range(count)]
 
 
 def test_cmlm_divides_the_validation_rows():
-    held = tasks.hold_out(glue_like("sst2", dots(1200)), validation=500, test="rest")
+    held = held_out(glue_like("sst2", dots(1200)), validation=500, test="rest")
     assert (len(held.validation), len(held.test)) == (500, 700)
     assert not set(held.validation["sentence"]) & set(held.test["sentence"])
-    capped = tasks.hold_out(glue_like("qqp", dots(3000)), validation=500, most_test=2000)
+    qqp, most = glue_like("qqp", dots(3000)), {"qqp": 2000}
+    capped = held_out(qqp, most_test=most)
     assert (len(capped.validation), len(capped.test)) == (500, 2000)
-    capped = tasks.hold_out(
-        glue_like("qqp", dots(3000)), test="validation", most_test=2000
-    )
+    capped = held_out(qqp, test="validation", most_test=most)
     assert capped.validation is None and len(capped.test) == 2000
 
 
 def test_scl_takes_half_to_test_and_500_of_the_rest_by_class():
-    held = tasks.hold_out(glue_like("sst2", dots(1600)), test="half", stratified=True)
+    held = held_out(glue_like("sst2", dots(1600)), test="half", stratified=True)
     assert (len(held.validation), len(held.test)) == (500, 800)
     assert (sum(held.validation["label"]), sum(held.test["label"])) == (125, 200)
     assert not set(held.validation["sentence"]) & set(held.test["sentence"])
 
 
 def test_labelled_test_rows_are_taken_as_they_are(opinions):
-    held = tasks.hold_out(opinions, validation=100)
+    held = held_out(opinions, validation=100)
     assert (
         len(held.validation) == 100 and held.test["sentence"] == opinions.test["sentence"]
     )
     for data, tested in ((opinions, 500), (glue_like("sst2", dots(40)), 40)):
-        without = tasks.hold_out(data, validation=0)
+        without = held_out(data, validation=0)
         assert without.validation is None and len(without.test) == tested
-    whole = tasks.hold_out(opinions, test="validation")
+    whole = held_out(opinions, test="validation")
     assert whole.validation is None and len(whole.test) == 500
 
 
@@ -196,10 +199,12 @@ def test_the_papers_numbers():
     for paper in (protocols.COCO_LM, protocols.CAPT):
         assert (paper.draws, len(paper.seeds), paper.report) == (1, 5, "median")
     noise, sizes = protocols.SCL_NOISE, protocols.SCL_BATCH_SIZE
-    assert noise.values == (None, 0.3, 0.5, 0.7, 0.9) and noise.base.copies == 3
-    assert noise.base.sizes == (100,) and noise.base.report == "top"  # "as in Section 4"
-    assert sizes.values == (16, 64, 256) and sizes.base.sizes == (None,)
-    assert len({p.lr for p in sizes.protocols.values()}) == 1
+    assert list(noise) == [None, 0.3, 0.5, 0.7, 0.9] and list(sizes) == [16, 64, 256]
+    for T, plan in noise.items():  # "as in Section 4"
+        assert (plan.temperature, plan.copies, plan.sizes) == (T, 3, (100,))
+        assert plan.report == "top"
+    for size, plan in sizes.items():
+        assert (plan.batch_size, plan.sizes, plan.lr) == (size, (None,), 1e-5)
 
 
 # What is reported
@@ -241,7 +246,7 @@ def test_the_median_is_the_median_and_without_a_protocol_the_mean_is_reported():
     without = Results(results.table, None)
     row = without.summary().iloc[0]
     assert row["reported"] == row["mean"] and row["rule"] == "mean of all runs"
-    assert row["reported_sd"] == row["sd"] and repr(without) == "no protocol: 5 runs"
+    assert row["reported_sd"] == row["sd"]
 
 
 T_1 = 12.7062  # Student's t at 0.975 with one degree of freedom
@@ -359,7 +364,7 @@ def test_draws_of_other_numbers_leave_the_held_out_rows_as_they_are(
         assert table.loc[1, column].tolist() == ours.loc[1, column].tolist()
     assert not set(table.loc[2, "split"]) & set(ours["split"])
     hashes = [
-        tasks.split_hash(*held_rows(plan, opinions).parts) for plan in (later, QUICK)
+        tasks.split_hash(*tasks.hold_out(opinions, plan).parts) for plan in (later, QUICK)
     ]
     assert hashes[0] == hashes[1]
 
@@ -373,7 +378,7 @@ def test_fine_tuning_begins_where_post_training_ended(opinions, start, spy):
     begun = [tasks.weights_hash(args[0]) for args in tuned + probed]
     assert begun == [post or tasks.weights_hash(start) for post in table["post"]]
     assert len(set(begun)) == 3
-    held = held_rows(ONE, opinions)  # a run is selected by the rows held out for it
+    held = tasks.hold_out(opinions, ONE)  # a run is selected by the rows held out for it
     for args in tuned:
         assert args[2]["sentence"] == held.validation["sentence"]
 
@@ -402,7 +407,6 @@ def test_a_stopped_protocol_continues_where_it_was(
     assert not first.complete and len(first.table) == stop == len(
         read(tmp_path / "results.csv")
     )
-    assert "again with the same folder" in repr(first)
     calls = spy("fine_tune")
     second = tasks.run(QUICK, opinions, start, folder=tmp_path, progress=False)
     assert len(calls) == 16 - stop and second.complete
@@ -489,46 +493,35 @@ def test_cssl_is_a_post_training_method(opinions, start):
     assert cssl.description == "CSSL by Toyshop(temperature=0.0) → FineTune"
 
 
-# Noise and other sweeps
-
-NOISY = Sweep(replace(ONE, name="noisy"), "temperature", (None, 0.3, 0.9))
+# Noise
 
 
-def test_noise_adds_three_rows_to_one(opinions, start, spy):
-    calls = spy("fine_tune")
-    swept = tasks.sweep(
-        NOISY, opinions, start, ["FT"], paraphraser=Toyshop(), progress=False
-    )
+def test_noise_adds_three_rows_to_one(opinions, start, spy, tmp_path):
+    calls, kept = spy("fine_tune"), []
+    how = dict(paraphraser=Toyshop(), progress=False)
+    for T in (None, 0.3, 0.9):
+        tasks.run(replace(ONE, temperature=T), opinions, start, ["FT"], **how)
     rows = [args[1] for args in calls]
-    assert [len(each) for each in rows] == [20, 80, 80] and swept.complete
-    originals, kept = list(rows[0]["sentence"]), []
+    assert [len(each) for each in rows] == [20, 80, 80]
+    originals = list(rows[0]["sentence"])
     for noisy in rows[1:]:  # the same draw, with its labels, and noise after it
         said = [row["sentence"] for row in noisy]
         assert said[:20] == originals
         assert [row["label"] for row in noisy] == list(rows[0]["label"]) * 4
         kept.append(sum(map(eq, map(meanings, originals), map(meanings, said[20:40]))))
     assert kept[0] > kept[1]
-    assert swept.table["temperature"].tolist() == ["none", 0.3, 0.9]
-    assert set(swept.summary()["n"]) == {20} and len(swept.summary()) == 3
-
-
-def test_a_sweep_continues_and_its_values_do_not_mix(
-    opinions, start, tmp_path, monkeypatch
-):
-    go = dict(folder=tmp_path, paraphraser=Toyshop(), progress=False)
-    first = tasks.sweep(NOISY, opinions, start, ["FT", "SCL"], **go)
-    assert len(list(tmp_path.glob("temperature=*/results.csv"))) == 3
-    monkeypatch.setattr(runs, "fine_tune", None)  # another run would now be an error
-    again = tasks.sweep(NOISY, opinions, start, ["FT", "SCL"], **go)
-    same(again.table, first.table)
-    assert first.differences("FT")["temperature"].tolist() == ["none", 0.3, 0.9]
-    go["paraphraser"] = Toyshop(
-        temperature=1.0
-    )  # by somebody else it would be other noise
+    noisy = replace(ONE, temperature=0.3)
+    tasks.run(noisy, opinions, start, ["FT"], folder=tmp_path, **how)
+    # by somebody else it would be other noise
+    how["paraphraser"] = Toyshop(temperature=1.0)
     with pytest.raises(ValueError, match="another folder"):
-        tasks.sweep(NOISY, opinions, start, ["FT", "SCL"], **go)
+        tasks.run(noisy, opinions, start, ["FT"], folder=tmp_path, **how)
+
+
+def test_no_setting_overrides_a_grid(opinions, start):
+    plan = replace(ONE, choose={"lr": (1e-3, 1e-4)})
     with pytest.raises(ValueError, match="grid varies lr, and lr= would override it"):
-        tasks.sweep(Sweep(ONE, "lr", (1e-3, 1e-4)), opinions, start, lr=1e-3)
+        tasks.run(plan, opinions, start, lr=1e-3)
 
 
 def test_runs_that_a_table_cannot_tell_apart_are_refused(opinions, start):
@@ -576,7 +569,7 @@ def test_both_protocols_on_real_sst2():
         )
         result = tasks.run(quick, data, encoder, ["FT", "SCL"], progress=False)
         assert len(result.table) == 4 and result.table["test"].between(0.3, 0.7).all()
-    held = tasks.hold_out(data, test="half", stratified=True)
+    held = held_out(data, test="half", stratified=True)
     assert (len(held.test), len(held.validation)) == (
         436,
         436,
@@ -630,7 +623,8 @@ def test_a_protocol_draws_by_class_and_by_its_split_seed():
         ]
         assert texts[0] == texts[1] != texts[2] and len(texts[0]) == 20
     held = [
-        tasks.hold_out(data, validation=20, most_test=30, seed=seed) for seed in (0, 1)
+        held_out(data, validation=20, most_test={"sst2": 30}, split_seed=seed)
+        for seed in (0, 1)
     ]
     assert held[0].validation != held[1].validation and held[0].test != held[1].test
     assert len(held[0].test) == 30 and held[0].test != data.test[:30]
@@ -641,7 +635,7 @@ def test_a_protocol_draws_by_class_and_by_its_split_seed():
 def test_one_split_is_divided_by_class_and_by_the_seed(test, positive):
     data = imbalanced(400, ("train", "validation"))
     plan = replace(FEW, validation=100, test=test, stratified=True, most_test={})
-    held = [held_rows(replace(plan, split_seed=seed), data) for seed in (0, 1)]
+    held = [tasks.hold_out(data, replace(plan, split_seed=seed)) for seed in (0, 1)]
     for each in held:
         counts = (
             sum(row["label"] for row in part) for part in (each.validation, each.test)

@@ -8,7 +8,7 @@
 | does it name a hidden word? | `fill_rate` |
 | which method is better, and is that more than luck? | `run(protocols.CMLM, data, encoder)` → `.differences("FT")` |
 | is it better than counting words on the same rows? | `baseline(protocols.CMLM, data)` |
-| how does that change with noise, or the batch size? | `sweep(protocols.SCL_NOISE, data, encoder, paraphraser=…)` |
+| how does that change with noise, or the batch size? | `run(protocols.SCL_NOISE[0.3], data, encoder, paraphraser=…)` |
 | does it find answers, and know when there are none? | `squad.run(data.load("squad_v2"), encoder)` |
 | how well does a masked LM do when asked in words? | `run(protocols.COCO_LM_PROMPTS, mnli, encoder, {"prompt": …})` |
 | what do the tests say that researchers know? | `standard.sts`, `standard.blimp`, `standard.evaluate` |
@@ -55,9 +55,9 @@ from contrast_kit.tasks.probes import (
     weights_hash,
 )
 from contrast_kit.tasks.prompt import Prompt
-from contrast_kit.tasks.protocol import PIPELINES, Pipeline, Protocol, Sweep
+from contrast_kit.tasks.protocol import PIPELINES, Pipeline, Protocol
 from contrast_kit.tasks.results import Results, interval
-from contrast_kit.tasks.runs import baseline, run, sweep
+from contrast_kit.tasks.runs import baseline, run
 from contrast_kit.tasks.span import Span
 from contrast_kit.tasks.splits import HeldOut, draw, hold_out, split_hash
 from contrast_kit.tasks.table import TASKS, Task, TaskData, get_task, load, score
@@ -81,7 +81,6 @@ __all__ = [
     "Protocol",
     "Results",
     "Span",
-    "Sweep",
     "Task",
     "TaskData",
     "accuracy",
@@ -125,6 +124,5 @@ __all__ = [
     "split_hash",
     "squad",
     "standard",
-    "sweep",
     "weights_hash",
 ]

@@ -1,7 +1,7 @@
-"""What a protocol is: how many runs become one number. A sweep: one protocol several times. A pipeline: what runs."""
+"""What a protocol is: how many runs become one number. A pipeline: what runs."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
@@ -111,27 +111,6 @@ class Protocol(Settings):
     def grid_for(self, task: str) -> dict[str, tuple]:
         """The grid that the paper searched for a task; empty where none is printed."""
         return dict(self.search.get(task, self.search.get(ANY, {})))
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """One protocol several times, with one field changed: an ablation, as data. `tasks.sweep` runs it.
-
-    >>> from contrast_kit.tasks import protocols
-    >>> [p.batch_size for p in protocols.SCL_BATCH_SIZE.protocols.values()]
-    [16, 64, 256]
-    """
-
-    base: Protocol
-    by: str
-    """The field that changes."""
-    values: tuple
-    """What it becomes, in turn."""
-
-    @property
-    def protocols(self) -> dict[Any, Protocol]:
-        """The protocol of each value."""
-        return {value: replace(self.base, **{self.by: value}) for value in self.values}
 
 
 @dataclass(frozen=True)

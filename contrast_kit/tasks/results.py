@@ -1,7 +1,8 @@
 """A table with one row per run, and its statistics: means, deviations, intervals, paired differences."""
 
+import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ TEXT = (
     "setting",
     "chosen",
 )
+KIND = ["task", "n", "method"]
+"""The columns that runs share which one row of statistics describes."""
 MISMATCHED = "test_mismatched"
 """The column with the score on MNLI's mismatched rows, where the protocol tests on them."""
 RULES = {
@@ -65,14 +68,11 @@ class Results:
     protocol: Protocol | None
     """What is reported; None takes the mean of all runs."""
     complete: bool = True
-    by: tuple[str, ...] = ()
-    """Columns besides the task and the size that tell runs apart: what a sweep changes."""
 
     def __post_init__(self):
-        key = [*self.by, *KEY]
-        twice = self.table[self.table.duplicated(key)]
+        twice = self.table[self.table.duplicated(list(KEY))]
         if len(twice):
-            run = ", ".join(f"{name} {twice[name].iloc[0]}" for name in key)
+            run = ", ".join(f"{name} {twice[name].iloc[0]}" for name in KEY)
             raise ValueError(
                 f"Two runs have {run}, and would count as one method: where they are from two starts, rename the "
                 "method of one table, table.assign(method='…')."
@@ -92,17 +92,19 @@ class Results:
         import pandas as pd
 
         rows, rule = [], self.protocol.report
-        for row, runs in self._groups():
-            low, high = interval(independent_observations(runs, "test"))
+        for kind, runs in self._runs().groupby(KIND, sort=False):
             test, reported = runs["test"], selected_runs(runs, self.protocol)["test"]
-            number = reported.median() if rule == "median" else reported.mean()
-            row |= dict(metric=runs["metric"].iloc[0], reported=float(number))
-            row |= dict(reported_sd=reported.std(ddof=self.protocol.ddof))
-            row |= dict(rule=RULES[rule].format(self.protocol.top))
-            row |= dict(mean=test.mean(), sd=test.std(ddof=1), lowest=test.min())
-            rows.append(
-                row | dict(highest=test.max(), runs=len(runs), low=low, high=high)
-            )
+            found = {
+                "metric": runs["metric"].iloc[0],
+                "reported": reported.agg("median" if rule == "median" else "mean"),
+                "reported_sd": reported.std(ddof=self.protocol.ddof),
+                "rule": RULES[rule].format(self.protocol.top),
+                "mean": test.mean(),
+                "lowest": test.min(),
+                "highest": test.max(),
+                "runs": len(runs),
+            }
+            rows.append(found | _about(kind, runs, "test"))
         return pd.DataFrame(rows)
 
     def differences(self, baseline: str) -> "pd.DataFrame":
@@ -117,108 +119,46 @@ class Results:
         """
         import pandas as pd
 
-        self._check_methods([baseline])
-        groups, rows = list(self._groups()), []
-        base = pd.concat([runs for row, runs in groups if row["method"] == baseline])
-        same = [*self.by, *KEY[1:]]
-        for row, runs in groups:
-            pairs = runs.merge(
-                base,
-                on=same,
-                suffixes=("", "_base"),
-            )
-            if row["method"] == baseline or pairs.empty:
-                continue
-            if "split" in pairs and list(pairs["split"]) != list(pairs["split_base"]):
+        runs = self._runs()
+        choose(dict.fromkeys(runs["method"]), baseline, "run of")
+        base = runs["method"] == baseline
+        same = ["task", "n", "draw", "seed"]
+        pairs = runs[~base].merge(runs[base], on=same, suffixes=("", "_base"))
+        if "split" in pairs:
+            other = pairs[pairs["split"] != pairs["split_base"]]
+            if len(other):
                 raise ValueError(
-                    f"{row['method']} and {baseline} had other rows at the same draw (split): they are no pairs."
+                    f"{other['method'].iloc[0]} and {baseline} had other rows at the same draw (split): they are no "
+                    "pairs."
                 )
-            d = pairs["test"] - pairs["test_base"]
-            means = independent_observations(pairs.assign(difference=d), "difference")
-            low, high = interval(means)
-            row |= dict(
-                baseline=baseline, difference=d.mean(), sd=d.std(ddof=1), pairs=len(d)
-            )
-            wins = float((d > 0).mean() + 0.5 * (d == 0).mean())
-            rows.append(row | dict(low=low, high=high, wins=wins))
+        pairs["difference"] = pairs["test"] - pairs["test_base"]
+        rows = []
+        for kind, of in pairs.groupby(KIND, sort=False):
+            d = of["difference"]
+            found = {"baseline": baseline, "difference": d.mean(), "pairs": len(d)}
+            found["wins"] = (np.sign(d).mean() + 1) / 2
+            rows.append(found | _about(kind, of, "difference"))
         return pd.DataFrame(rows)
 
-    def intervals(
-        self, baseline: str, methods: Sequence[str] | None = None
-    ) -> dict[str, tuple[float, float, float]]:
-        """The `differences` of one task and size as `plots.intervals` takes them: by method, for all or for these."""
-        self._check_one_kind()
+    def intervals(self, baseline: str) -> dict[str, tuple[float, float, float]]:
+        """The `differences` of one task and size as `plots.intervals` takes them, by method."""
         rows = self.differences(baseline)
-        if methods is not None:
-            self._check_methods(methods)
-            rows = rows[rows["method"].isin(methods)]
-        return {
-            row.method: (
-                row.difference,
-                row.low,
-                row.high,
-            )
-            for row in rows.itertuples()
-        }
-
-    def spread(self) -> "pd.DataFrame":
-        """How much depends on the draw, and how much on the seed: deviations of the test score, one row per method.
-
-        Columns: `between_draws`, between the draws' means, and `between_seeds`, within a draw. What the seeds alone
-        contribute to the means is subtracted from the former. For one task and size with several seeds on each draw.
-        """
-        import pandas as pd
-
-        self._check_one_kind()
-        rows = {}
-        for method, runs in self.table.groupby("method", sort=False):
-            by_draw = runs.groupby("draw")["test"]
-            within = by_draw.var(ddof=1).mean()
-            between = by_draw.mean().var(ddof=1) - within / by_draw.size().mean()
-            rows[method] = {
-                "between_draws": max(between, 0.0) ** 0.5,
-                "between_seeds": within**0.5,
-            }
-        return pd.DataFrame(rows).T.rename_axis("method")
-
-    def _groups(self) -> Iterator[tuple[dict[str, Any], "pd.DataFrame"]]:
-        """What the runs of a group share, task, size and method, and these runs.
-
-        MNLI's scores on the mismatched rows follow as those of a task "…-mm".
-        """
-        names = [*self.by, "task", "n", "method"]
-        for values, runs in self.table.groupby(
-            names,
-            sort=False,
-            dropna=False,
-        ):
-            row = dict(zip(names, values, strict=True))
-            yield row, runs
-            if MISMATCHED in runs and runs[MISMATCHED].notna().all():
-                task = {"task": f"{row['task']}-mm"}
-                yield row | task, runs.assign(**task, test=runs[MISMATCHED])
-
-    def _check_methods(self, methods: Sequence[str]) -> None:
-        """Raise for a method without runs: a table of nothing would look like no difference."""
-        for name in methods:
-            choose(
-                dict.fromkeys(self.table["method"]),
-                name,
-                "run of",
-            )
-
-    def _check_one_kind(self) -> None:
-        """Raise for runs of several tasks or sizes, which would be mixed."""
-        if len({(row["task"], row["n"]) for row, _ in self._groups()}) > 1:
+        if rows["method"].duplicated().any():
             raise ValueError(
                 "These are runs of several tasks or sizes: choose the rows of one."
             )
+        values = rows[["difference", "low", "high"]].itertuples(index=False, name=None)
+        return dict(zip(rows["method"], values, strict=True))
 
-    def __repr__(self) -> str:
-        text = f"{self.protocol.name}: {len(self.table)} runs"
-        if not self.complete:
-            text += " (stopped before the end: run again with the same folder to go on)"
-        return text
+    def _runs(self) -> "pd.DataFrame":
+        """All runs; MNLI's scores on the mismatched rows follow as those of a task "…-mm"."""
+        import pandas as pd
+
+        if MISMATCHED not in self.table:
+            return self.table
+        other = self.table.dropna(subset=[MISMATCHED])
+        other = other.assign(task=other["task"] + "-mm", test=other[MISMATCHED])
+        return pd.concat([self.table, other])
 
 
 def selected_runs(runs: "pd.DataFrame", protocol: Protocol) -> "pd.DataFrame":
@@ -240,11 +180,16 @@ def selected_runs(runs: "pd.DataFrame", protocol: Protocol) -> "pd.DataFrame":
     )
 
 
-def independent_observations(runs: "pd.DataFrame", column: str) -> np.ndarray:
-    """The observations that count as independent: means of draws where there are several, else single runs."""
-    if runs["draw"].nunique() > 1:
-        return runs.groupby("draw")[column].mean().to_numpy()
-    return runs[column].to_numpy()
+def _about(kind: tuple, runs: "pd.DataFrame", column: str) -> dict[str, Any]:
+    """What runs share, the deviation of a column, and the interval of its mean.
+
+    The observations that count as independent are the means of draws, where there are several, else single runs.
+    """
+    values = runs[column]
+    means = values.groupby(runs["draw"]).mean() if runs["draw"].nunique() > 1 else values
+    low, high = interval(means)
+    shared = dict(zip(KIND, kind, strict=True))
+    return shared | {"sd": values.std(ddof=1), "low": low, "high": high}
 
 
 def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
@@ -259,8 +204,9 @@ def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
     values = np.asarray(values)
     if len(values) < 2:
         return None, None
-    half = t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5
-    return float(np.mean(values) - half), float(np.mean(values) + half)
+    mean, error = values.mean(), values.std(ddof=1) / len(values) ** 0.5
+    half = t.ppf(0.975, len(values) - 1) * error
+    return float(mean - half), float(mean + half)
 
 
 def collect(
@@ -269,14 +215,14 @@ def collect(
     folder: str | Path | None,
     progress: bool = False,
 ) -> tuple["pd.DataFrame", bool]:
-    """The table of all planned runs, and whether it is complete; `make` makes a row from its key.
+    """The table of all planned runs, and whether it is complete; `make` makes the rest of a row from its key.
 
     With a folder, `results.csv` in it is rewritten after each run, and the runs that it holds are not made again.
     KeyboardInterrupt in `make` ends the table before that run.
 
     Args:
-        plan: a hash of everything that decides a run, by the run's `KEY`.
-        make: gives a row of the table, with its `setting`.
+        plan: a hash of everything that decides a run, its `setting`, by the run's `KEY`.
+        make: gives the other columns of a row.
 
     Raises:
         ValueError: for a folder with a run of another `setting`.
@@ -284,12 +230,13 @@ def collect(
     import pandas as pd
     from tqdm.auto import tqdm
 
-    file = Path(folder or "", "results.csv").expanduser()
-    done = {}
-    if folder is not None and file.exists():
-        done = {tuple(row[name] for name in KEY): row for row in read(file)}
-    for key, setting in plan.items():
-        if done.get(key, {}).get("setting", setting) != setting:
+    file, done = None, {}
+    if folder is not None:
+        file = Path(folder, "results.csv").expanduser()
+        rows = read(file) if file.exists() else []
+        done = {tuple(row[name] for name in KEY): row for row in rows}
+    for key in plan.keys() & done.keys():
+        if done[key]["setting"] != plan[key]:
             raise ValueError(
                 f"{file} holds a run of {key[0]} on {key[1]} that was made with other settings, another start or "
                 "other rows: choose another folder for these."
@@ -298,14 +245,20 @@ def collect(
         left = [key for key in plan if key not in done]
         for key in tqdm(left, unit="run", disable=not progress):
             began = time.monotonic()
-            done[key] = make(key) | {"seconds": round(time.monotonic() - began, 3)}
-            if folder is not None:
+            row = dict(zip(KEY, key, strict=True)) | make(key)
+            done[key] = row | {"setting": plan[key], "seconds": time.monotonic() - began}
+            if file is not None:
                 write(pd.DataFrame(list(done.values())), file)
     except KeyboardInterrupt:
         pass
     rows = [done[key] for key in plan if key in done]
     empty = None if rows else [*KEY, "metric", "validation", "test"]
     return pd.DataFrame(rows, columns=empty), len(rows) == len(plan)
+
+
+def digest(*decisive: Any) -> str:
+    """Twelve hexadecimal digits that change with anything that decides a run."""
+    return hashlib.sha256(repr(decisive).encode()).hexdigest()[:12]
 
 
 def write(table: "pd.DataFrame", path: str | Path) -> Path:

@@ -1,7 +1,6 @@
 """Run methods through a protocol: post-train, fine-tune, test; one row per run, stopped and continued at will."""
 
 import copy
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,8 +19,8 @@ from contrast_kit.tasks import prompting
 from contrast_kit.tasks.fine_tuning import FineTuned, encoder_of, fine_tune, tokenized
 from contrast_kit.tasks.priors import count_words
 from contrast_kit.tasks.probes import encoder_hash, fit_probe, weights_hash
-from contrast_kit.tasks.protocol import PIPELINES, Pipeline, Protocol, Sweep
-from contrast_kit.tasks.results import KEY, MISMATCHED, Results, collect
+from contrast_kit.tasks.protocol import PIPELINES, Pipeline, Protocol
+from contrast_kit.tasks.results import KEY, MISMATCHED, Results, collect, digest
 from contrast_kit.tasks.splits import HeldOut, draw, hold_out, shots, split_hash
 from contrast_kit.tasks.table import (
     Task,
@@ -68,7 +67,7 @@ def plan_runs(
     """All runs, with the methods innermost, so that after a stop all methods have done the same draws."""
     draws = range(protocol.first_draw, protocol.first_draw + protocol.draws)
     for each in data:
-        held, labels = held_rows(protocol, each), labels_of(each.train)
+        held, labels = hold_out(each, protocol), labels_of(each.train)
         source = split_hash(each.train, *held.parts)
         for size, number, seed in product(protocol.sizes, draws, protocol.seeds):
             same_rows = size is None or protocol.fraction or protocol.shots
@@ -92,19 +91,6 @@ def plan_runs(
             facts = (each, held, source, size, number, seed, chosen)
             for name, pipeline in pipelines.items():
                 yield PlannedRun(protocol, name, pipeline, *facts)
-
-
-def held_rows(protocol: Protocol, data: TaskData) -> HeldOut:
-    """The rows that a protocol holds out of a task."""
-    return hold_out(
-        data,
-        validation=0 if protocol.shots else protocol.validation,
-        test=protocol.test,
-        most_test=protocol.most_test.get(data.task.name),
-        stratified=protocol.stratified,
-        seed=protocol.split_seed,
-        mismatched=protocol.mismatched,
-    )
 
 
 def rows_of(planned: PlannedRun, paraphraser: Callable | None = None) -> tuple[Any, Any]:
@@ -160,7 +146,10 @@ def run(
     Raises:
         ValueError: for a folder with runs of other settings; for data sets of one name.
     """
-    refuse_overridden(protocol.choose, settings)
+    for name in protocol.choose.keys() & settings.keys():
+        raise ValueError(
+            f"The grid varies {name}, and {name}= would override it: leave it out."
+        )
     if not isinstance(methods, Mapping):
         methods = {name: PIPELINES[name] for name in methods}
     plan = list(
@@ -177,42 +166,24 @@ def run(
         raise ValueError(
             "Two of these runs would have one row of the table: give each data set a name of its own."
         )
-    before = encoder_hash(start)
-    hashes = {}
+    before, hashes = encoder_hash(start), {}
+    names = "choose head stratified per_class fraction shots split_seed validation mismatched copies"
     for key, planned in by_key.items():
-        hashes[key] = _setting_hash(planned, before, paraphraser, settings)
+        pipeline = planned.pipeline
+        decisive = [getattr(protocol, name) for name in names.split()]
+        decisive += [pipeline.description, planned.task, planned.source, before]
+        decisive += [sorted(settings.items()), protocol.training(planned.size)]
+        if pipeline.post:
+            decisive.append(protocol.post_training(planned.size))
+        if protocol.temperature is not None:
+            decisive += [protocol.temperature, paraphraser]
+        hashes[key] = digest(decisive)
 
     def make(key: tuple) -> dict[str, Any]:
-        marks = {"start": before, "setting": hashes[key]}
-        return _run_one(by_key[key], start, paraphraser, settings, marks)
+        return {"start": before, **_run_one(by_key[key], start, paraphraser, settings)}
 
     table, complete = collect(hashes, make, folder, progress)
     return Results(table, protocol, complete)
-
-
-def refuse_overridden(varied: Iterable[str], settings: Mapping[str, Any]) -> None:
-    """Raise for a setting that would make all points of a grid the same."""
-    for name in varied:
-        if name in settings:
-            raise ValueError(
-                f"The grid varies {name}, and {name}= would override it: leave it out."
-            )
-
-
-def _setting_hash(
-    planned: PlannedRun, start: str, paraphraser: Any, settings: Mapping[str, Any]
-) -> str:
-    """A hash of everything that decides a run's result, apart from its key."""
-    protocol, pipeline = planned.protocol, planned.pipeline
-    names = "choose head stratified per_class fraction shots split_seed validation mismatched copies"
-    decisive = [getattr(protocol, name) for name in names.split()]
-    decisive += [pipeline.description, planned.task, planned.source, start]
-    decisive += [sorted(settings.items()), protocol.training(planned.size)]
-    if pipeline.post:
-        decisive.append(protocol.post_training(planned.size))
-    if protocol.temperature is not None:
-        decisive += [protocol.temperature, paraphraser]
-    return hashlib.sha256(repr(decisive).encode()).hexdigest()[:12]
 
 
 def _run_one(
@@ -220,35 +191,37 @@ def _run_one(
     start: Encoder | FineTune,
     paraphraser: Callable | None,
     settings: Mapping[str, Any],
-    marks: Mapping[str, str],
 ) -> dict[str, Any]:
-    """One run, from the start encoder to a row of the table."""
-    pipeline, held, metric = planned.pipeline, planned.held, planned.task.metrics[0]
+    """One run, from the start encoder to the numbers of its row."""
+    pipeline, begin = planned.pipeline, start
+    row = {"post": "", "best_step": 0, "steps": 0}
     train, texts = rows_of(planned, paraphraser)
     how = dict(task=planned.task, seed=planned.seed)
-    begin, post = start, ""
     if pipeline.post is not None:
         options = planned.protocol.post_training(planned.size) | settings
         begin = post_train(start, pipeline, texts, **how, **options)
-        post = weights_hash(begin)
+        row["post"] = weights_hash(begin)
     if pipeline.frozen:
-        model, facts = (
-            fit_probe(encoder_of(begin), train, **how),
-            {"best_step": 0, "steps": 0},
-        )
-        best = {} if held.validation is None else model.evaluate(held.validation)
+        model = fit_probe(encoder_of(begin), train, **how)
     else:
         model, point = _tuned(planned, begin, train, how | settings)
-        facts, best = {"best_step": model.best_step, "steps": model.run.steps}, model.best
+        row |= {"best_step": model.best_step, "steps": model.run.steps}
         if point:
-            facts["chosen"] = " ".join(f"{name}={value}" for name, value in point.items())
-    scores = model.evaluate(held.test)
-    row = dict(zip(KEY, planned.key, strict=True))
-    row |= {"metric": metric, "validation": best.get(metric), "test": scores.pop(metric)}
-    row |= {f"test_{name}": value for name, value in scores.items()}
+            row["chosen"] = " ".join(f"{name}={value}" for name, value in point.items())
+    return row | _tested(planned, model, train)
+
+
+def _tested(planned: PlannedRun, model: Any, train: Any) -> dict[str, Any]:
+    """The columns of a run that tell how good its model is, and on which rows."""
+    held, metric = planned.held, planned.task.metrics[0]
+    row = {"metric": metric, "split": split_hash(train, *held.parts), "validation": None}
+    if held.validation is not None:
+        row["validation"] = model.evaluate(held.validation)[metric]
+    for name, value in model.evaluate(held.test).items():
+        row["test" if name == metric else f"test_{name}"] = value
     if held.mismatched is not None:
         row[MISMATCHED] = model.evaluate(held.mismatched)[metric]
-    return row | {"split": split_hash(train, *held.parts), **marks, "post": post, **facts}
+    return row
 
 
 def post_train(
@@ -284,17 +257,13 @@ def _tuned(
     settings: Mapping[str, Any],
 ) -> tuple[FineTuned, dict[str, Any]]:
     """The model fine-tuned on the rows, best by validation over the protocol's grid `choose`, and its point there."""
-    protocol, method, metric = (
-        planned.protocol,
-        planned.pipeline.tune,
-        planned.task.metrics[0],
-    )
+    protocol, pipeline = planned.protocol, planned.pipeline
+    metric, method, best = planned.task.metrics[0], pipeline.tune, None
     if protocol.head is not None and "head" not in getattr(method, "keywords", {}):
         method = partial(method, head=protocol.head)
     tune = partial(fine_tune, method=method)
-    if planned.pipeline.prompt is not None:
-        tune = partial(prompting.fine_tune, template=planned.pipeline.prompt)
-    best, chosen = None, {}
+    if pipeline.prompt is not None:
+        tune = partial(prompting.fine_tune, template=pipeline.prompt)
     for values in product(*protocol.choose.values()):  # the last name changes fastest
         point = dict(zip(protocol.choose, values, strict=True))
         options = protocol.training(planned.size) | point | settings
@@ -306,73 +275,24 @@ def _tuned(
     return best, chosen
 
 
-def sweep(
-    plan: Sweep,
-    data: TaskData | Iterable[TaskData],
-    start: Encoder | FineTune,
-    methods: Mapping[str, Pipeline] | Sequence[str] = ("FT", "SCL"),
-    *,
-    folder: str | Path | None = None,
-    **options: Any,
-) -> Results:
-    """Run a protocol once for each value of a sweep: SCL's noise (table 5), its batch sizes (table 3).
-
-    Args:
-        plan: `protocols.SCL_NOISE`, `protocols.SCL_BATCH_SIZE`, or another `Sweep`.
-        data, start, methods: as `run`.
-        folder: each value gets a folder of its own inside it, so that a stopped sweep continues too.
-        options: further arguments of `run`; for noise a `paraphraser`. None may override what is swept.
-
-    Returns:
-        the `Results` of all values, with the swept field as the first column of its tables.
-
-    >>> from dataclasses import replace
-    >>> import contrast_kit as ck
-    >>> from contrast_kit.tasks import protocols
-    >>> data = ck.tasks.load("toyshop/sst2")
-    >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(data.train["sentence"], vocab_size=300))
-    >>> quick = dict(sizes=(20,), draws=1, epochs={20: 1}, top=1, validation=20, most_test={"sst2": 20})
-    >>> noise = protocols.Sweep(replace(protocols.SCL_NOISE.base, **quick), "temperature", (None, 0.9))
-    >>> paraphraser = ck.data.paraphrase.Toyshop()
-    >>> ck.tasks.sweep(noise, data, encoder, ["FT"], paraphraser=paraphraser, progress=False).table["steps"].tolist()
-    [2, 5]
-    """
-    import pandas as pd
-
-    refuse_overridden([plan.by], options)
-    data, tables = [data] if isinstance(data, TaskData) else list(data), []
-    for value, protocol in plan.protocols.items():
-        inside = None if folder is None else Path(folder, f"{plan.by}={value}")
-        results = run(protocol, data, start, methods, folder=inside, **options)
-        results.table.insert(0, plan.by, "none" if value is None else value)
-        tables.append(results.table)
-        if not results.complete:
-            break
-    return Results(
-        pd.concat(tables, ignore_index=True), plan.base, results.complete, (plan.by,)
-    )
-
-
 def baseline(
     protocol: Protocol,
     data: TaskData,
     predict: Callable[
         [Sequence[str], np.ndarray, Sequence[str]], np.ndarray
     ] = count_words,
-    name: str = "counting words",
     *,
     paraphraser: Callable | None = None,
 ) -> Results:
     """`predict` on every draw of a protocol, with the training, validation and test rows that `run` gives its methods.
 
-    So it can stand in one table with them and be compared in pairs. A baseline without randomness gets the same score
-    for all seeds of a draw.
+    So it can stand in one table with them, as "counting words", and be compared in pairs. A baseline without randomness
+    gets the same score for all seeds of a draw.
 
     Args:
         protocol: as for `run`. Its settings of training do not matter here.
         data: a task with classes. A pair of texts is joined into one.
         predict: (training texts, their labels, unseen texts) -> classes.
-        name: what the method is called in the table.
         paraphraser: as for `run`; for the protocols of `SCL_NOISE`.
 
     Example:
@@ -386,21 +306,27 @@ def baseline(
     import pandas as pd
 
     rows = []
-    for planned in plan_runs(protocol, [data], {name: Pipeline()}):
+    for planned in plan_runs(protocol, [data], {"counting words": Pipeline()}):
         train, _ = rows_of(planned, paraphraser)
-        metric = planned.task.metrics[0]
-        row = dict(zip(KEY, planned.key, strict=True)) | {"metric": metric}
-        for part in ("validation", "test"):
-            row[part], unseen = None, getattr(planned.held, part)
-            if unseen is not None:
-                predicted = predict(
-                    _joined(data, train), labels_of(train), _joined(data, unseen)
-                )
-                row[part] = score(planned.task, predicted, labels_of(unseen))[metric]
-        rows.append(row | {"split": split_hash(train, *planned.held.parts)})
+        row = dict(zip(KEY, planned.key, strict=True))
+        rows.append(row | _tested(planned, _Counts(planned.task, predict, train), train))
     return Results(pd.DataFrame(rows), protocol)
 
 
-def _joined(data: TaskData, rows: Any) -> list[str]:
+@dataclass(frozen=True)
+class _Counts:
+    """A model that reads its training rows whenever it is asked."""
+
+    task: Task
+    predict: Callable
+    train: Any
+
+    def evaluate(self, rows: Any) -> dict[str, float]:
+        known, unseen = (_joined(part, self.task) for part in (self.train, rows))
+        predicted = self.predict(known, labels_of(self.train), unseen)
+        return score(self.task, predicted, labels_of(rows))
+
+
+def _joined(rows: Any, task: Task) -> list[str]:
     """One string per row: a pair's two texts with a space between."""
-    return [" ".join(texts) for texts in zip(*texts_of(rows, data.task), strict=True)]
+    return [" ".join(texts) for texts in zip(*texts_of(rows, task), strict=True)]

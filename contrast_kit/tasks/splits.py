@@ -4,11 +4,12 @@ import hashlib
 import json
 from dataclasses import dataclass
 from operator import methodcaller
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from contrast_kit.data.rows import as_rows
+from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.table import TaskData, labels_of, select_rows
 
 
@@ -144,16 +145,7 @@ class HeldOut:
         )
 
 
-def hold_out(
-    data: TaskData,
-    *,
-    validation: int = 500,
-    test: Literal["rest", "half", "validation"] = "rest",
-    most_test: int | None = None,
-    stratified: bool = False,
-    seed: int = 0,
-    mismatched: bool = False,
-) -> HeldOut:
+def hold_out(data: TaskData, protocol: Protocol) -> HeldOut:
     """Rows to select by and rows to test with, disjoint. All runs of a protocol share them.
 
     GLUE's test labels are secret, so the papers divide the original validation rows, and so does this. Where both
@@ -161,18 +153,22 @@ def hold_out(
 
     Args:
         data: a `TaskData`. For MNLI, the matched rows are divided.
-        validation: rows to select by, or as many as possible: never more than half (RTE has 277 rows in all).
-            0 keeps none.
-        test: `"rest"`, all others (CMLM); `"half"`, half of the original rows, before the validation rows are drawn
-            (SCL); `"validation"`, the original validation rows themselves, for protocols without selection.
-        most_test: an upper limit on the test rows (CMLM's QQP: 2,000).
-        stratified: where one split is divided, both parts keep the classes' proportions (SCL).
-        seed: of the division.
-        mismatched: for MNLI, also give all mismatched rows to test with, from the split that `test` comes from.
+        protocol: its `validation` rows to select by, or as many as possible: never more than half (RTE has 277 rows in
+            all). Its `test`: `"rest"`, all others (CMLM); `"half"`, half of the original rows, before the validation
+            rows are drawn (SCL); `"validation"`, the original validation rows themselves, for protocols without
+            selection. `stratified`: where one split is divided, both parts keep the classes' proportions (SCL).
+            `mismatched`: for MNLI, also all mismatched rows to test with, from the split that `test` comes from.
 
     Raises:
         ValueError: where no split with labels is left to divide.
+
+    >>> from contrast_kit import tasks
+    >>> held = tasks.hold_out(tasks.load("toyshop/sst2"), tasks.protocols.CMLM)
+    >>> len(held.validation), len(held.test)
+    (500, 500)
     """
+    test, seed = protocol.test, protocol.split_seed
+    most = protocol.most_test.get(data.task.name)
     splits = ("validation",) if test == "validation" else ("test", "validation")
     labelled = [name for name in splits if data.labelled(name)]
     if not labelled:
@@ -182,58 +178,28 @@ def hold_out(
             "'validation': parts['test']})."
         )
     other = None
-    for name in splits[::-1] if mismatched else ():
+    for name in splits[::-1] if protocol.mismatched else ():
         if data.labelled(f"{name}_mismatched"):
             other = data.splits[f"{name}_mismatched"]
-    rows = getattr(data, labelled[0])
-    if test == "validation":
-        return HeldOut(None, _at_most(rows, most_test, seed), other)
+    rows, count = getattr(data, labelled[0]), protocol.validation
+    if protocol.shots or test == "validation":
+        count = 0
+    tests, chosen, pool = list(range(len(rows))), [], getattr(data, labelled[-1])
     if len(labelled) == 2:
-        pool = data.validation
-        chosen = draw(
-            np.zeros(len(pool), int),
-            min(validation, len(pool)),
-            seed,
-        )
-        return HeldOut(
-            _selected(pool, chosen),
-            _at_most(rows, most_test, seed),
-            other,
-        )
-    labels, half = labels_of(rows), len(rows) // 2
-    tests: list[int] = []
-    if test == "half":
-        tests = draw(labels, half, [seed, 1], stratified=stratified)
-    left = sorted(set(range(len(rows))) - set(tests))
-    how = dict(stratified=stratified, among=left)
-    chosen = draw(labels, min(validation, half), [seed, 2], **how)
-    if test == "rest":
-        tests = sorted(set(left) - set(chosen))
-    tested = _at_most(select_rows(rows, tests), most_test, seed)
-    return HeldOut(_selected(rows, chosen), tested, other)
-
-
-def _selected(rows: Any, chosen: list[int]) -> Any:
-    """The chosen rows; None for none."""
-    return select_rows(rows, chosen) if chosen else None
-
-
-def _at_most(
-    rows: Any,
-    most: int | None,
-    seed: int,
-) -> Any:
-    """The rows, or `most` of them drawn at random."""
-    if most is None or len(rows) <= most:
-        return rows
-    return select_rows(
-        rows,
-        draw(
-            np.zeros(len(rows), int),
-            most,
-            [seed, 3],
-        ),
-    )
+        chosen = draw(np.zeros(len(pool), int), min(count, len(pool)), seed)
+    elif test != "validation":
+        labels, half, left = labels_of(rows), len(rows) // 2, tests
+        how = dict(stratified=protocol.stratified)
+        if test == "half":
+            tests = draw(labels, half, [seed, 1], **how)
+            left = sorted(set(left) - set(tests))
+        chosen = draw(labels, min(count, half), [seed, 2], **how, among=left)
+        if test == "rest":
+            tests = sorted(set(left) - set(chosen))
+    if most is not None and len(tests) > most:
+        tests = draw(np.zeros(len(rows), int), most, [seed, 3], among=tests)
+    validation = select_rows(pool, chosen) if chosen else None
+    return HeldOut(validation, select_rows(rows, tests), other)
 
 
 def split_hash(*parts: Any) -> str:

@@ -8,7 +8,6 @@ official script does.
 """
 
 import copy
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,7 @@ from contrast_kit.tasks.fine_tuning import in_batches
 from contrast_kit.tasks.probes import encoder_hash
 from contrast_kit.tasks.protocol import Protocol
 from contrast_kit.tasks.protocols import SQUAD
-from contrast_kit.tasks.results import KEY, Results, collect
+from contrast_kit.tasks.results import Results, collect, digest
 from contrast_kit.tasks.span import Span
 from contrast_kit.tasks.splits import split_hash
 from contrast_kit.training import Run, fit
@@ -245,40 +244,19 @@ def run(
     train, validation = data["train"], data["validation"]
     options = protocol.training(None) | settings
     options.pop("evaluate_every")
-    facts = {
-        "split": split_hash(train, validation),
-        "start": encoder_hash(start),
-        "post": "",
-    }
-    decisive = repr([sorted(options.items()), facts])
-    facts["setting"] = hashlib.sha256(decisive.encode()).hexdigest()[:12]
+    facts = {"split": split_hash(train, validation), "start": encoder_hash(start)}
+    setting = digest(sorted(options.items()), facts)
 
     def make(key: tuple) -> dict[str, Any]:
-        reader = fine_tune(
-            start,
-            train,
-            seed=key[-1],
-            progress=progress,
-            **options,
-        )
+        reader = fine_tune(start, train, seed=key[-1], progress=progress, **options)
         if reader.run.interrupted:
             raise KeyboardInterrupt
+        row = facts | {"metric": "f1", "validation": None, "steps": reader.run.steps}
         scores = evaluate_across(reader.answers(validation), validation)
-        row = dict(zip(KEY, key, strict=True)) | {"metric": "f1", "validation": None}
-        row |= {"test": scores.pop("f1")} | {
-            f"test_{name}": x for name, x in scores.items()
-        }
-        return row | facts | {"steps": reader.run.steps}
+        row["test"] = scores.pop("f1")
+        return row | {f"test_{name}": value for name, value in scores.items()}
 
-    plan = {
-        (
-            "Span",
-            "SQuAD",
-            len(train),
-            0,
-            seed,
-        ): facts["setting"]
-        for seed in protocol.seeds
-    }
+    keys = [("Span", "SQuAD", len(train), 0, seed) for seed in protocol.seeds]
+    plan = dict.fromkeys(keys, setting)
     table, complete = collect(plan, make, folder)
     return Results(table, protocol, complete)
