@@ -17,12 +17,9 @@ from contrast_kit.data.scenes import draw
 from contrast_kit.data.scenes.draw import (
     CELL_H,
     CELL_W,
-    LENGTH,
     RGB,
-    SHAPES,
     SIDE,
     digits,
-    sprite,
 )
 from contrast_kit.data.scenes.shelf import COLOURS, GOODS, SHELVES, Toy, split_of
 from contrast_kit.data.toyshop import Stock
@@ -79,31 +76,20 @@ def test_rows_and_regions_are_made_again(tmp_path):
 # -- the pictures ----------------------------------------------------------------------------------------------------
 
 
-def test_a_good_has_at_most_six_shapes_and_stands_whole_on_its_square():
-    for good in GOODS:
-        assert len(SHAPES[good]) <= 6
-        assert all(0 <= value <= 20 for _, _, place in SHAPES[good] for value in place)
-        share = sprite(good, 20).sum(0)
-        assert share[-2:].sum() > 1, "it stands on the ground"
-        assert (sprite(good, LENGTH["big"])[0] > 0.5).sum() > 20, (
-            "enough of it is paint to show its colour"
-        )
-
-
 def test_a_toy_is_drawn_where_its_record_says_and_in_its_colour(silent, monkeypatch):
     toy = Toy("ball", "blue", "big", 5, shelf=0, place=3)
 
     def blue():
-        picture = scenes.picture(scene_of(toy), train=True).astype(float)
+        picture = scenes.picture(scene_of(toy)).astype(float)
         return np.abs(picture - np.array(RGB["blue"])).sum(2) < 12
 
     y, x = blue().nonzero()
     assert len(y) > 60 and x.min() >= 3 * CELL_W and y.max() < CELL_H
-    (x1, y1, x2, y2), *_ = scenes.boxes(scene_of(toy), train=True)
+    (x1, y1, x2, y2), *_ = scenes.boxes(scene_of(toy))
     assert x1 > 0.7 and y2 < 0.35, "x counts from the left, y from the top"
     assert x1 * SIDE <= x.min() and x.max() < x2 * SIDE
     assert y1 * SIDE <= y.min() and y.max() < y2 * SIDE
-    (a1, _, a2, _), *_ = scenes.boxes(scene_of(replace(toy, size="small")), train=True)
+    (a1, _, a2, _), *_ = scenes.boxes(scene_of(replace(toy, size="small")))
     assert x2 - x1 > a2 - a1, "a small toy has a small box"
     monkeypatch.setattr(draw, "VEILED", 1.0)
     assert blue().sum() < 10, "behind a glare"
@@ -139,14 +125,14 @@ def test_handwriting_is_not_shared_between_training_and_test(monkeypatch):
 def test_the_tag_shows_the_price(silent):
     for price in range(2, 10):
         toy = Toy("ball", "blue", "big", price, 0, 0)
-        picture = scenes.picture(scene_of(toy), train=False)
+        picture = scenes.picture(scene_of(toy))
         ink = (
             250 - picture[CELL_H - 9 : CELL_H - 1, :, 0].astype(float)
         ) / 205  # [8, 96]
         tags = [ink[:, x : x + 8] for x in range(CELL_W - 8)]
         near = {
             n: min(
-                np.abs(tag - image).mean() for tag in tags for image in digits(False)[n]
+                np.abs(tag - image).mean() for tag in tags for image in digits(True)[n]
             )
             for n in range(2, 10)
         }
@@ -274,20 +260,11 @@ def test_each_question_is_asked_of_two_pictures_with_other_answers():
         assert other["true_answer"] != row["true_answer"]
 
 
-@pytest.mark.parametrize(
-    "kind, type_of_answer, most",
-    [
-        ("exist", "yes/no", 0.58),
-        ("shelf", "other", 0.45),
-        ("colour", "other", 0.28),
-        ("right", "other", 0.25),
-        ("price", "number", 0.26),
-        ("count", "number", 0.55),
-    ],
-)
-def test_the_form_of_a_question_gives_its_type_away_but_not_its_answer(
-    kind, type_of_answer, most
-):
+MOST = dict(exist=0.58, shelf=0.45, colour=0.28, right=0.25, price=0.26, count=0.55)
+
+
+@pytest.mark.parametrize("kind", MOST)
+def test_the_form_of_a_question_does_not_give_its_answer_away(kind):
     train, test = (
         [r for r in scenes.rows("vqa", s) if r["question_type"] == kind]
         for s in ("train", "test")
@@ -297,8 +274,9 @@ def test_the_form_of_a_question_gives_its_type_away_but_not_its_answer(
         [row["answer"] for row in train],
         [row["question"] for row in test],
     )
-    assert ck.tasks.soft_accuracy(predicted, [row["answers"] for row in test]) < most
-    assert {row["answer_type"] for row in train} == {type_of_answer}
+    assert (
+        ck.tasks.soft_accuracy(predicted, [row["answers"] for row in test]) < MOST[kind]
+    )
 
 
 # -- programs --------------------------------------------------------------------------------------------------------
@@ -322,21 +300,6 @@ def test_programs_give_the_answers_of_their_rows_and_these_are_valid_and_plausib
         assert programs.run(programs.program_of(row), scene) == row["answer"]
         assert row["answer"] in row["plausible"]
         assert set(row["plausible"]) <= set(row["valid"])
-
-
-def test_what_a_program_entails_holds_in_every_scene_where_it_has_that_answer(programs):
-    rows = scenes.rows("gqa", "test")[:250]
-    some = [scenes.scene(i) for i in range(60)]
-    checked = 0
-    for row in rows:
-        program = programs.program_of(row)
-        for scene in [scenes.scene(row["image_id"]), *some]:
-            answer = programs.run(program, scene)
-            if answer is not None:
-                for other, follows in programs.entailed(program, answer).items():
-                    assert programs.run(other, scene) == follows, (program, answer, other)
-                    checked += 1
-    assert checked > 2000
 
 
 def test_entailed_questions_are_of_the_same_picture_and_have_the_answers_that_follow(

@@ -132,17 +132,18 @@ def _made_here(family: str, task: str) -> DatasetDict:
 
     from contrast_kit.data import docstrings, scenes, toyshop
 
-    if family == "scenes":
-        return scenes.load(task)
     if family == "docstrings":
         parts = {"": False, "pairs": True}
         return docstrings.load(pairs=choose(parts, task, "part of the docstrings"))
     features = None
     if task in glue.TASKS:
         features = glue.TASKS[task].features()
-    rows = {
-        split: toyshop.rows(task, split, shop=family) for split in toyshop.splits(task)
-    }
+    if family == "scenes":
+        rows = {split: scenes.rows(task, split) for split in scenes.SPLITS}
+    else:
+        rows = {
+            split: toyshop.rows(task, split, family) for split in toyshop.splits(task)
+        }
     return DatasetDict(
         {split: Dataset.from_list(rows[split], features=features) for split in rows}
     )

@@ -131,7 +131,7 @@ class Shelf(Panel):
             "input_ids": ids,
             "attention_mask": torch.ones_like(ids),
             "regions": regions,
-            "boxes": torch.from_numpy(boxes(scene, train=False))[None],  # [1, R, 4]
+            "boxes": torch.from_numpy(boxes(scene))[None],  # [1, R, 4]
             "region_mask": torch.ones(regions.shape[:2], dtype=torch.bool),
         }
         return {key: value.to(encoder.device) for key, value in batch.items()}
@@ -166,7 +166,7 @@ class Shelf(Panel):
                 self.objective.encoder.attention(batch)[0, -1].mean(0).cpu()
             )  # [T, R]
         looks = torch.stack([weights[0], weights[1:-1].mean(0)])  # [2, R]
-        picture = ck.data.scenes.picture(self.scene(), train=False)
+        picture = ck.data.scenes.picture(self.scene())
         names = ["[CLS], which answers", "the words, in the mean"]
         title = f"{self.question.value} – {next(iter(self.scores()))}"
         return ck.plots.attention(

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -74,7 +75,7 @@ def true_of(facts: Facts, scene: Scene) -> bool:
     [True, True, False, False]
     """
     return all(
-        sum(entails(toy.stock(claim.number), claim) for toy in scene.toys) >= claim.number
+        sum(entails(replace(toy.stock(), number=claim.number), claim) for toy in scene.toys) >= claim.number
         for claim in facts
     )
 

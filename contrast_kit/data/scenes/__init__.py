@@ -12,7 +12,7 @@ the regions, which `data/scenes/make.py` has made.
 from contrast_kit.data.scenes.claims import truth
 from contrast_kit.data.scenes.draw import boxes, picture
 from contrast_kit.data.scenes.shelf import SPLITS, Scene, Toy, image_ids, scene
-from contrast_kit.data.scenes.tables import TASKS, load, pictures, rows
+from contrast_kit.data.scenes.tables import TASKS, pictures, rows
 
 __all__ = [
     "SPLITS",
@@ -21,7 +21,6 @@ __all__ = [
     "Toy",
     "boxes",
     "image_ids",
-    "load",
     "picture",
     "pictures",
     "rows",

@@ -32,7 +32,6 @@ WALL, WOOD, DARK, PAPER = (
 SHAPES: dict[str, list[tuple[str, int, list[float]]]] = TABLES["shapes"]
 """Each good in at most six shapes: what to draw on a square of 20 × 20, in which paint, and where."""
 
-
 # How far pictures stray from the plan, mostly as standard deviations; set so that the detector errs on 1 in 10.
 PIXEL = 36.0
 """Of each pixel and channel, of 255; mostly grey, as film grain is."""
@@ -84,29 +83,29 @@ def digits(train):
     return {n: images[kept & (numbers == n)].reshape(-1, TAG, TAG) / 16 for n in PRICES}
 
 
-def picture(scene: Scene, *, train: bool | None = None) -> np.ndarray:
+def picture(scene: Scene) -> np.ndarray:
     """Draw a scene: [96, 96, 3] bytes, red, green, blue. The same scene gives the same bytes.
 
-    `train` says whose handwriting the tags have; by default it is that of the scene's own split.
+    The tags have the handwriting of the scene's split.
 
     >>> from contrast_kit.data.scenes import scene
     >>> picture(scene(0)).shape, bool((picture(scene(0)) == picture(scene(0))).all())
     ((96, 96, 3), True)
     """
-    return drawn(scene, train)[0]
+    return drawn(scene)[0]
 
 
-def boxes(scene: Scene, *, train: bool | None = None) -> np.ndarray:
+def boxes(scene: Scene) -> np.ndarray:
     """The box of each toy with its tag, in the order of `scene.toys`: [R, 4], corners x1, y1, x2, y2 in 0 … 1.
 
     A box's edges are jittered, but it never leaves its place on the shelf, so no two boxes overlap and a masked toy
     is seen in no other region. A box tells where a toy stands and whether it is big; nothing else.
     """
-    return drawn(scene, train)[1]
+    return drawn(scene)[1]
 
 
 def drawn(scene: Scene, train: bool | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """`picture` and `boxes` at once."""
+    """`picture` and `boxes` at once; `train` says whose handwriting the tags have, else the scene's split does."""
     if train is None:
         train = split_of(scene.image_id) == "train"
     rng = np.random.default_rng([scene.image_id, int(train)])

@@ -44,10 +44,10 @@ class Toy:
     shelf: int
     place: int
 
-    def stock(self, number: int = 1) -> Stock:
+    def stock(self) -> Stock:
         """The toy as the toyshop's record, which its grammar can tell."""
         shelf = SHELVES[self.shelf]
-        return Stock(number, self.good, shelf, self.size, self.colour, price=self.price)
+        return Stock(1, self.good, shelf, self.size, self.colour, price=self.price)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,6 @@ def scene(image_id: int) -> Scene:
     >>> scene(0) == scene(0), len(scene(4_999).toys) in range(2, 7)
     (True, True)
     """
-    image_id = int(image_id)
     split_of(image_id)
     return _scenes()[image_id]
 

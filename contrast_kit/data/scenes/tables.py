@@ -32,17 +32,6 @@ def rows(task: str, split: str) -> list[dict[str, Any]]:
     return read(f"{task}/{split}")
 
 
-def load(task: str):
-    """The splits of a task as a `DatasetDict`: what `data.load("scenes/vqa")` gives."""
-    from datasets import ClassLabel, Dataset, DatasetDict
-
-    splits = {split: Dataset.from_list(rows(task, split)) for split in SPLITS}
-    if task == "nlvr2":
-        names = ClassLabel(names=["false", "true"])
-        return DatasetDict(splits).cast_column("label", names)
-    return DatasetDict(splits)
-
-
 def pictures() -> Pictures:
     """The regions of all 5,000 scenes, as a small detector sees them; `Regions(rows, tokenizer, scenes.pictures())`.
 

@@ -1,6 +1,5 @@
 """Rows of each task and split: read from `data/toyshop`, where the script that made them lies beside them."""
 
-from pathlib import Path
 from typing import Any
 
 from contrast_kit._util import choose, shipped
@@ -34,13 +33,6 @@ def splits(task: str) -> list[str]:
     return ["train", *(held + half for held in ("validation", "test") for half in halves)]
 
 
-def file_of(task: str, split: str, shop: str) -> Path:
-    """Where the rows of a split lie."""
-    choose(SHOPS, shop, "shop")
-    choose(dict.fromkeys(splits(task)), split, f"{task} split")
-    return shipped("toyshop") / shop / task / f"{split}.parquet"
-
-
 def rows(task: str, split: str, shop: str = "toyshop") -> list[dict[str, Any]]:
     """All rows of one split, as dicts with the columns and label integers of `nyu-mll/glue`.
 
@@ -55,9 +47,11 @@ def rows(task: str, split: str, shop: str = "toyshop") -> list[dict[str, Any]]:
     >>> rows("sst2", "validation")[0].keys()
     dict_keys(['sentence', 'label', 'idx'])
     """
-    file = file_of(task, split, shop)
+    choose(SHOPS, shop, "shop")
+    choose(dict.fromkeys(splits(task)), split, f"{task} split")
     if task == "text":
         return [{"text": text} for text in corpus(102_000, shop=shop)[SENTENCES[split]]]
     from pyarrow.parquet import read_table
 
+    file = shipped("toyshop") / shop / task / f"{split}.parquet"
     return read_table(file).to_pylist()
