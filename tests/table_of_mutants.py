@@ -508,7 +508,7 @@ MUTANTS = [
     (
         "short rows",
         "data/load.py",
-        "if len(row) != len(names):",
+        "if comma and text.count('\"') % 2:",
         "if False:",
         "data_load: lose_a_row",
     ),

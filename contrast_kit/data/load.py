@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ from contrast_kit.data import glue, hub
 from contrast_kit.data.labels import number_splits
 from contrast_kit.data.prose import Unit, units
 from contrast_kit.data.rows import (
-    TEXT_COLUMNS,
     column,
     column_names,
     given_columns,
@@ -29,6 +28,8 @@ PROSE = frozenset({".txt", ".raw", ".tokens", ".md"})
 TABLES = frozenset({".csv", ".tsv", ".parquet", ".json", ".jsonl"})
 HUB_NAMES: dict[str, list[str]] = glue.TABLES["hub"]
 _SPLITS: dict[str, str] = glue.TABLES["splits"]
+# A number, a sentence, or four words: no name of a column.
+_VALUE = re.compile(r"[-+]?\d+(\.\d+)?|.*[.?!]|\s*(\S+\s+){3,}\S+\s*", re.DOTALL)
 
 
 def load(
@@ -37,9 +38,6 @@ def load(
     folder: str | Path | None = None,
     config: str | None = None,
     unit: Unit = "sentence",
-    columns: Sequence[str] | None = None,
-    separator: str | None = None,
-    quoted: bool | None = None,
     label: str = "label",
     labels: Sequence[str] | None = None,
 ) -> DatasetDict:
@@ -54,8 +52,9 @@ def load(
     | a path | a GLUE folder, one that `save_to_disk` wrote, or text, CSV, TSV, Parquet, JSON: a file or a folder |
     | `"glue/sst2"`, `"wikitext"`, any hub id | from the hub through `datasets`, with `config=` where it has several |
 
-    The kit's own names (toyshop, othershop, scenes, docstrings) come before a folder of that name, which is read as
-    "./toyshop"; what is on disk comes before the hub. Where neither has it, the answer comes in seconds.
+    The first line of a table names its columns. A .csv has commas and quotes; a .tsv has tabs, and a quote in it is a
+    letter. The kit's own names (toyshop, othershop, scenes, docstrings) come before a folder of that name, read
+    as "./toyshop"; what is on disk comes before the hub. Where neither has it, the answer comes in seconds.
 
     Args:
         name: see above. Of a folder, a file with the word `valid`, `val`, `dev` or `eval` in its name becomes the split
@@ -64,9 +63,6 @@ def load(
         config: which configuration of a data set on the hub.
         unit: of running text and WikiText: cut into "sentence", "paragraph" or "line".
             Where several files of running text make a split, the column `topic` names the file of each text.
-        columns: the names of a table's columns, where its first line does not hold them.
-        separator, quoted: what stands between the fields of a table, and whether quotes may enclose a field. A .csv has
-            commas and quotes; a .tsv has tabs, and a quote in it is a letter. Pass `quoted=True` where it is not.
         label: the column of the labels, which becomes `label`.
         labels: the names of all classes, in the order of their integers. Without it names become the integers that
             GLUE gives them, other names alphabetical ones (`data.labels`); with `labels=()` they stay names.
@@ -88,9 +84,7 @@ def load(
     elif family == "glue" and (folder is not None or not path.exists()):
         splits = _glue(choose(glue.TASKS, task, "GLUE task"), folder)
     elif path.exists():
-        splits = _local(
-            path, dict(columns=columns, separator=separator, quoted=quoted), unit
-        )
+        splits = _local(path, unit)
     elif (
         folder is not None or path.is_absolute() or path.suffix.lower() in PROSE | TABLES
     ):
@@ -158,8 +152,8 @@ def _glue(task: glue.GlueTask, folder: str | Path | None) -> DatasetDict:
 # Files
 
 
-def _local(path: Path, table: dict[str, Any], unit: Unit) -> DatasetDict:
-    """What a file or a folder holds; `table` says how a table is written."""
+def _local(path: Path, unit: Unit) -> DatasetDict:
+    """What a file or a folder holds."""
     from datasets import DatasetDict, concatenate_datasets, load_from_disk
 
     if (path / "dataset_dict.json").is_file():
@@ -168,23 +162,18 @@ def _local(path: Path, table: dict[str, Any], unit: Unit) -> DatasetDict:
         return DatasetDict({"train": load_from_disk(path)})
     folder = path if path.is_dir() else path.parent
     task = glue.task_of_folder(folder)
-    if (
-        task
-        and not table["columns"]
-        and (path == folder or path.name in task.files.values())
-    ):
+    if task and (path == folder or path.name in task.files.values()):
         splits = glue.read_folder(task, folder)
         for split in list(splits):
             if path.name not in (folder.name, task.files[split]):
                 del splits[split]
         return splits
     parts = {}
-    for split, files in _files(path).items():
-        ending = files[0].suffix.lower()
-        if ending in PROSE and not (table["columns"] or table["separator"]):
+    for split, files in files_of(path).items():
+        if files[0].suffix.lower() in PROSE:
             parts[split] = _prose(files, unit)
             continue
-        tables = [_table(file, **table) for file in files]
+        tables = list(map(_table, files))
         for file, rows in zip(files, tables, strict=True):
             if rows.features != tables[0].features:
                 raise ValueError(
@@ -195,37 +184,34 @@ def _local(path: Path, table: dict[str, Any], unit: Unit) -> DatasetDict:
     return DatasetDict(parts)
 
 
-def _files(path: Path) -> dict[str, list[Path]]:
+def files_of(path: Path) -> dict[str, list[Path]]:
     """The file, or those of a folder that belong together, by split; a warning names the files that are left out."""
     files = [path]
     if path.is_dir():
-        files = [file for file in sorted(path.iterdir()) if readable(Path(file.name))]
-    chosen = [file for file in files if named_split(file.name)] or files
+        files = [file for file in sorted(path.iterdir()) if readable(file)]
     # notes beside the data are not data
-    chosen = [file for file in chosen if file.suffix.lower() in TABLES] or chosen
+    chosen = [file for file in files if file.suffix.lower() in TABLES] or files
     kinds = {file.suffix.lower() for file in chosen}
     if not kinds or (len(kinds) > 1 and not kinds <= PROSE):
         raise ValueError(
             f"{path} holds files of {len(kinds)} kinds ({', '.join(sorted(kinds))}), not of one of "
             f"{' '.join(sorted(PROSE | TABLES))}: load files by their names."
         )
-    splits: dict[str, list[Path]] = {}
-    left = [file.name for file in files if file.suffix.lower() not in kinds]
-    for file in files:
-        if file.name not in left:
-            splits.setdefault(named_split(file.name) or "train", []).append(file)
+    left = [file.name for file in files if file not in chosen]
     if left:
         warn(
             f"Of {path} only the {'/'.join(sorted(kinds))} files are read, not {', '.join(left)}."
         )
+    splits: dict[str, list[Path]] = {}
+    for file in chosen:
+        splits.setdefault(named_split(file.name) or "train", []).append(file)
     return splits
 
 
-def readable(place: Path) -> bool:
-    """Whether a file, by its place inside a folder, holds data: nothing hidden, no readme and no licence."""
-    hidden = any(part.startswith(".") for part in place.parts)
-    notes = place.stem.lower().startswith(("readme", "license"))
-    return place.suffix.lower() in PROSE | TABLES and not hidden and not notes
+def readable(file: Path) -> bool:
+    """Whether a file, by its name, holds data: nothing hidden, no readme and no licence."""
+    notes = file.stem.lower().startswith((".", "readme", "license"))
+    return file.suffix.lower() in PROSE | TABLES and not notes
 
 
 def named_split(name: str) -> str | None:
@@ -264,17 +250,14 @@ def _prose(files: Sequence[Path], unit: Unit) -> Dataset:
     return Dataset.from_dict(rows, Features(features))
 
 
-def _table(
-    file: Path, columns: Sequence[str] | None, separator: str | None, quoted: bool | None
-) -> Dataset:
-    """One table as a dataset."""
+def _table(file: Path) -> Dataset:
+    """One table as a dataset. Fields are numbers where all of a column are."""
     from datasets import Dataset
+    from pyarrow import csv, parquet
 
     ending = file.suffix.lower()
     if ending == ".parquet":
-        from pyarrow.parquet import read_table
-
-        return Dataset(read_table(file))
+        return Dataset(parquet.read_table(file))
     if ending in (".json", ".jsonl"):
         rows = _json_rows(file)
         # The first may lack its label.
@@ -282,67 +265,32 @@ def _table(
         return Dataset.from_list([names | row for row in rows])
     if file.name.startswith("sts-"):
         return glue.sts_rows(file)
-    if quoted is None:
-        quoted = ending == ".csv"
-    separator = separator or {".csv": ","}.get(ending, "\t")
-    headless = (
-        None if columns else glue.TABLES["headless"].get(file.absolute().parent.name)
+    comma, text = ending == ".csv", file.read_text("utf-8-sig")
+    if comma and text.count('"') % 2:
+        raise ValueError(
+            f"A quote in {file} is never closed: all that follows would be one field."
+        )
+    headless = glue.TABLES["headless"].get(file.absolute().parent.name)
+    table = csv.read_csv(
+        BytesIO(text.encode()),
+        csv.ReadOptions(column_names=headless, block_size=2**30),
+        csv.ParseOptions(
+            delimiter="," if comma else "\t",
+            quote_char=comma and '"',
+            newlines_in_values=comma,
+        ),
+        csv.ConvertOptions(null_values=[], true_values=[], false_values=[]),
     )
-    names, rows = _fields(file, columns or headless, separator, quoted)
-    values = {
-        name: _typed([row[place] for row in rows]) for place, name in enumerate(names)
-    }
     if headless:
-        values["label"] = [label - 1 for label in values["label"]]
-    return Dataset.from_dict(values)
-
-
-def _fields(
-    file: Path, columns: Sequence[str] | None, separator: str, quoted: bool
-) -> tuple[list[str], list]:
-    """The names of the columns of a table and its rows, of which each has as many fields."""
-    # The standard library allows a field 131,072 characters.
-    csv.field_size_limit(2**31 - 1)
-    with file.open(encoding="utf-8-sig", newline="" if quoted else "\n") as lines:
-        rows = (line.rstrip("\r\n").split(separator) for line in lines)
-        if quoted:
-            rows = csv.reader(lines, delimiter=separator, strict=True)
-        rows = [row for row in rows if len(row) > 1 or "".join(row).strip()]
-    first = [field.strip() for field in rows[0]]
-    headings = {"label"}.union(*TEXT_COLUMNS) & {field.lower() for field in first}
-    if columns and (headings or first == list(columns)):
+        rows = Dataset(table)
+        return rows.map(lambda label: {"label": label - 1}, input_columns="label")
+    table = table.rename_columns([name.strip() for name in table.column_names])
+    if any(map(_VALUE.fullmatch, table.column_names)):
         raise ValueError(
-            f"The first line of {file} names its columns, so columns= would make it a row: leave it out."
+            f"The first line of {file} names no columns, so its row would be lost: write a first line with the names "
+            "of the columns, for example text, label, sentence1 and sentence2."
         )
-    if not columns and not headings and any(map(_is_value, first)):
-        raise ValueError(
-            f"The first line of {file} names no columns, so its row would be lost: give the names of its {len(first)} "
-            "columns, columns=(…), for example 'text', 'label', 'sentence1' and 'sentence2'."
-        )
-    names = list(columns or first)
-    if not columns:
-        del rows[0]
-    for number, row in enumerate(rows):
-        if len(row) != len(names):
-            raise ValueError(
-                f"Row {number} of {file} has {len(row)} fields, and there are {len(names)} columns: give each row as "
-                f"many, or read it with quoted={not quoted} or another separator."
-            )
-    return names, rows
-
-
-def _is_value(field: str) -> bool:
-    """Whether a field of a first line is a number or a sentence, and so no name of a column."""
-    number = re.fullmatch(r"[-+]?\d+(\.\d+)?", field)
-    return bool(number) or len(field.split()) > 3 or field.endswith((".", "?", "!"))
-
-
-def _typed(values: list[str]) -> list[Any]:
-    """Fields as whole numbers if all are, else as decimal numbers if all are, else as they are written."""
-    for kind, form in ((int, r"[-+]?\d{1,18}"), (float, r"[-+]?\d*\.?\d+(e[-+]?\d+)?")):
-        if all(re.fullmatch(form, value.strip()) for value in values):
-            return [kind(value) for value in values]
-    return values
+    return Dataset(table)
 
 
 def _json_rows(file: Path) -> list[dict[str, Any]]:

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress, islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 
 from contrast_kit._util import warn
 from contrast_kit.data.cache import cache_folder
-from contrast_kit.data.load import PROSE, named_split, readable
-from contrast_kit.data.rows import given_columns, label_tensor, text_columns
+from contrast_kit.data.load import PROSE, files_of
+from contrast_kit.data.rows import given_columns, text_columns
 from contrast_kit.data.texts import PART, Texts, frame_of, strings, tokenize
 
 
@@ -29,14 +29,13 @@ class Stream(Texts):
     """Texts from a source that need not fit into memory; `fit` trains on it as on `Texts`, to the same weights.
 
     Args:
-        source: a file or a folder (`Path`, or its name) of running text, `.jsonl`, `.parquet` or `.csv`, read line by
-            line or row by row; a `datasets.IterableDataset` or memory-mapped `Dataset`; any iterable or generator of
-            strings or dicts; or a function that returns one.
-        tokenizer, columns, max_length, label: as for `Texts`.
+        source: a file or a folder (`Path`, or its name) of running text, read line by line; a
+            `datasets.IterableDataset`, as of `load_dataset("json", data_files=…, split="train", streaming=True)`, or a
+            memory-mapped `Dataset`; any iterable or generator of strings or dicts; or a function that returns one.
+        tokenizer, columns, max_length: as for `Texts`. Labels are left out.
         pack: join texts to blocks of `max_length` tokens, as RoBERTa and COCO-LM pre-train: [CLS], tokens, [SEP], with
             a [SEP] after the last text of each document. All blocks but the last are full. Each string or dict is a
-            document; in a file of running text an empty line or the end of the file ends one. Labels are left out.
-        limit: take at most so many texts; a source without an end needs it.
+            document; in a file of running text an empty line or the end of the file ends one.
 
     `len(stream)` is the number of texts, or blocks. `left_out` counts texts without a token, which are passed over with
     a warning.
@@ -63,9 +62,7 @@ class Stream(Texts):
         columns: str | Sequence[str] | None = None,
         max_length: int | None = None,
         *,
-        label: str = "label",
         pack: bool = False,
-        limit: int | None = None,
     ) -> None:
         if pack and frame_of(tokenizer) != (1, 1):
             raise ValueError(
@@ -73,10 +70,8 @@ class Stream(Texts):
             )
         self.columns = given_columns(columns)
         self.set_tokenizer(tokenizer, max_length)
-        features = getattr(source, "features", None) or {}
-        self.label_names = getattr(features.get(label), "names", None)
-        self.left_out, self.labels = 0, None
-        parts = self._parts(islice(walk(source), limit), label)
+        self.left_out, self.labels, self.label_names = 0, None, None
+        parts = self._parts(walk(source))
         folder = cache_folder()
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder) as ids, TemporaryFile(dir=folder) as types:
@@ -91,49 +86,45 @@ class Stream(Texts):
         if self.left_out:
             warn(f"{self.left_out} texts of the source hold no token and were left out.")
 
-    def _parts(self, lines: Iterator[Line], label: str) -> Iterator[Part]:
-        row = 0
+    def _parts(
+        self, lines: Iterator[tuple[Any, bool]]
+    ) -> Iterator[tuple[list[list[str]], Sequence[bool]]]:
+        """Some thousand rows at a time: their texts by column, and whether a document ends with each."""
+        start = 0
         while part := list(islice(lines, PART)):
-            rows = [
-                {"text": line.row} if isinstance(line.row, str) else line.row
-                for line in part
-            ]
+            rows, ends = zip(*part, strict=True)
+            if isinstance(rows[0], str):
+                rows = [{"text": row} for row in rows]
             self.columns = self.columns or text_columns(list(rows[0]))
-            texts = [
-                strings([row.get(name) for row in rows], name, row)
-                for name in self.columns
-            ]
-            yield Part(
-                texts, [line.ends for line in part], [row.get(label) for row in rows]
+            yield (
+                [
+                    strings([row.get(name) for row in rows], name, start)
+                    for name in self.columns
+                ],
+                ends,
             )
-            row += len(rows)
+            start += len(rows)
 
     def _write_texts(
-        self, parts: Iterable[Part], ids_file: Any, types_file: Any
+        self, parts: Iterable, ids_file: Any, types_file: Any
     ) -> tuple[np.ndarray, np.ndarray]:
         """Write each text that holds a token; its length and its id, [N] each."""
-        special, labels = self.special.numpy(), []
         numbers = [np.empty((2, 0), np.int64)]  # lengths and ids
-        for part in parts:
-            # Refuses what are no labels now, not after a walk of hours.
-            label_tensor(part.labels)
-            ids, types, lengths = tokenize(self.tokenizer, part.texts, self.max_length)
+        for texts, _ in parts:
+            ids, types, lengths = tokenize(self.tokenizer, texts, self.max_length)
             starts = lengths.cumsum() - lengths
-            filled = np.add.reduceat(~np.isin(ids, special), starts, dtype=np.int64) > 0
+            words = ~np.isin(ids, self.special.numpy())
+            filled = np.add.reduceat(words, starts, dtype=np.int64) > 0
             kept = np.repeat(filled, lengths)  # [tokens]
             ids[kept].tofile(ids_file)
             types[kept[: len(types)]].tofile(types_file)
-            keys = [_hash(text) for text in zip(*part.texts, strict=True)]
+            keys = [_hash(text) for text in zip(*texts, strict=True)]
             numbers.append(np.array([lengths, keys], np.int64)[:, filled])
-            labels += compress(part.labels, filled)
             self.left_out += int((~filled).sum())
-        self.labels = label_tensor(labels) if labels else None
         lengths, text_ids = np.concatenate(numbers, 1)
         return lengths, text_ids
 
-    def _write_blocks(
-        self, parts: Iterable[Part], file: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _write_blocks(self, parts: Iterable, file: Any) -> tuple[np.ndarray, np.ndarray]:
         """Write the texts as blocks; the length of each, and a number as its id, [N] each."""
         first, last = self.tokenizer.cls_token_id, self.tokenizer.sep_token_id
         options = dict(
@@ -141,11 +132,9 @@ class Stream(Texts):
         )
         texts = (
             text
-            for part in parts
+            for columns, ends in parts
             for text in zip(
-                self.tokenizer(*part.texts, **options)["input_ids"],
-                part.ends,
-                strict=True,
+                self.tokenizer(*columns, **options)["input_ids"], ends, strict=True
             )
         )
         lengths = []
@@ -175,41 +164,27 @@ def packed(
         yield block
 
 
-class Part(NamedTuple):
-    """Some rows of a source: their texts by column, whether a document ends with each, and their labels."""
-
-    texts: list[list[str]]
-    ends: list[bool]
-    labels: list[Any]
-
-
-class Line(NamedTuple):
-    """A row of a source, a string or a dict, and whether a document ends with it."""
-
-    row: Any
-    ends: bool
-
-
-def walk(source: Any) -> Iterator[Line]:
-    """The rows of a source, in order; `Stream` says what a source may be.
+def walk(source: Any) -> Iterator[tuple[Any, bool]]:
+    """The rows of a source, in order, and whether a document ends with each; `Stream` says what a source may be.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = pathlib.Path(folder, "a.txt").write_text("One.\\nTwo.\\n\\nThree.")
-    ...     [tuple(line) for line in walk(folder)]
+    ...     list(walk(folder))
     [('One.', False), ('Two.', True), ('Three.', True)]
     """
     if isinstance(source, Path | str):
-        for file in _files(Path(source).expanduser()):
-            if file.suffix.lower() in PROSE:
-                yield from _lines(file)
-            else:
-                yield from (Line(row, True) for row in _rows(file))
+        splits = files_of(Path(source).expanduser())
+        for file in splits.get("train") or chain.from_iterable(splits.values()):
+            if file.suffix.lower() not in PROSE:
+                raise ValueError(
+                    f"{file} is no running text: open a table by datasets.load_dataset(…, streaming=True)."
+                )
+            yield from _lines(file)
         return
     if callable(source) and not isinstance(source, Iterable):
         source = source()
-    for row in source:
-        yield Line(row, True)
+    yield from zip(source, repeat(True), strict=False)
 
 
 def is_source(data: Any) -> bool:
@@ -221,47 +196,17 @@ def is_source(data: Any) -> bool:
     return not hasattr(data, "__len__") and (isinstance(data, Iterable) or callable(data))
 
 
-def _files(path: Path) -> list[Path]:
-    """The file, or the files of a folder and those inside it, without validation and test data."""
-    if not path.is_dir():
-        return [path]
-    files = [file for file in sorted(path.rglob("*")) if readable(file.relative_to(path))]
-    splits = {file: {*map(named_split, file.relative_to(path).parts)} for file in files}
-    train = [file for file in files if splits[file] <= {None, "train"}]
-    left = [str(file.relative_to(path)) for file in files if train and file not in train]
-    if left:
-        warn(
-            f"Not read, being named as validation or test data: {', '.join(left)}. To train on it, give its path."
-        )
-    return train or files
-
-
-def _lines(file: Path) -> Iterator[Line]:
+def _lines(file: Path) -> Iterator[tuple[str, bool]]:
     """The lines of running text; an empty one, or the end of the file, ends a document."""
     before = ""
     with file.open(encoding="utf-8-sig") as lines:
         for line in lines:
             text = line.strip()
             if before:
-                yield Line(before, ends=not text)
+                yield before, not text
             before = text
     if before:
-        yield Line(before, True)
-
-
-def _rows(file: Path) -> Iterator[Any]:
-    """The rows of a table, without holding it."""
-    from datasets import load_dataset
-
-    csv = {"keep_default_na": False}
-    kind, options = {
-        ".jsonl": ("json", {}),
-        ".csv": ("csv", csv),
-        ".tsv": ("csv", csv | {"sep": "\t", "quoting": 3}),
-    }.get(file.suffix.lower(), (file.suffix.lower()[1:], {}))
-    return iter(
-        load_dataset(kind, data_files=str(file), split="train", streaming=True, **options)
-    )
+        yield before, True
 
 
 def _mapped(file: Any, kind: type) -> np.ndarray:
