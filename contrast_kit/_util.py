@@ -2,7 +2,8 @@
 
 import sys
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,16 @@ def shipped(what: str) -> Path:
     if installed.is_dir():
         return installed
     return PACKAGE.parent / PLACES[what]
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Inside, weights are drawn from this seed, on the CPU; no other random stream is touched."""
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(int(seed))
+        yield
 
 
 def warn(message: str) -> None:

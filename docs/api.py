@@ -60,10 +60,12 @@ def alias(room: str) -> str:
 def public(room: str) -> dict[str, Any]:
     """The public names of a room and what they are, without modules; after a method the settings it has."""
     module = importlib.import_module(room)
+    # A room offers what its __init__ imports from the kit; a file, what it defines.
+    own = "contrast_kit" if hasattr(module, "__path__") else room
     names = getattr(module, "__all__", None) or [
         name
         for name, value in vars(module).items()
-        if not name.startswith("_") and getattr(value, "__module__", "") == room
+        if not name.startswith("_") and getattr(value, "__module__", own).startswith(own)
     ]
     found = {name: getattr(module, name) for name in names}
     for name in list(found):

@@ -74,12 +74,10 @@ OBJECTIVES = {
         e, contrast="nt_xent", mlm=False
     ),
     "cmlm drm": lambda e: ck.objectives.CMLM(
-        e, contrast="info_nce", complement=False, p_drm=0.5
+        e, contrast="info_nce", complement=False, p_m=0.5
     ),
     "coco_lm": lambda e: ck.objectives.COCOLM(e),
-    "coco_lm printed sums": lambda e: ck.objectives.COCOLM(
-        e, reduction="paper_sum", scl_head=True
-    ),
+    "coco_lm printed sums": lambda e: ck.objectives.COCOLM(e, reduction="paper_sum"),
     "electra": lambda e: ck.objectives.ELECTRA(e),
     "all_token": lambda e: ck.objectives.AllTokenMLM(e),
     "capt": lambda e: queued(ck.objectives.CAPT(e, queue=7)),
@@ -89,14 +87,13 @@ OBJECTIVES = {
     "fine-tune": lambda e: ck.objectives.FineTune(e, classes=4, dropout=0.0),
     "scl": lambda e: ck.objectives.SCL(e, classes=4, dropout=0.0),
     "scl sum": lambda e: ck.objectives.SCL(
-        e, classes=4, dropout=0.0, reduction="sum", head="tanh", phi="feature"
+        e, classes=4, dropout=0.0, reduction="sum", head="tanh"
     ),
     "prompt": lambda e: asked(ck.tasks.Prompt(e, words=("the", "a", "of", "is"))),
     "span": lambda e: placed(ck.tasks.Span(e, dropout=0.0)),
     "cssl": lambda e: ck.objectives.CSSL(e),
     "cssl simsiam": lambda e: ck.objectives.CSSL(e, contrast="simsiam"),
     "simcse": lambda e: ck.objectives.SimCSE(e),
-    "simcse mlm": lambda e: ck.objectives.SimCSE(e, contrast="nt_xent", mlm_weight=0.1),
 }
 ONE_EACH = (
     "mlm",

@@ -6,7 +6,6 @@ from conftest import make_encoder
 
 import contrast_kit as ck
 from contrast_kit.explore.two_networks import KINDS, RATIO
-from contrast_kit.objectives.coco_lm import corrections
 
 pytest.importorskip("anywidget")
 
@@ -63,8 +62,8 @@ def test_an_encoder_reads_each_word_with_that_word_covered(panel):
 def test_a_cocolm_uses_its_auxiliary_model_and_its_copy_head(tokenizer, texts):
     objective = ck.objectives.COCOLM(make_encoder(tokenizer))
     seen = ck.explore.two_networks(objective, texts[0], OTHERS, p_m=0.6, seed=1).worked()
-    expected = corrections(
-        objective, [tokenizer.decode(tokenizer.convert_tokens_to_ids(seen.rows[2][1:-1]))]
+    expected = objective.correct(
+        [tokenizer.decode(tokenizer.convert_tokens_to_ids(seen.rows[2][1:-1]))]
     )[0]
     if [each.token for each in expected] == seen.rows[2][
         1:-1

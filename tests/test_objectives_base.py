@@ -158,8 +158,7 @@ def test_settings_that_no_paper_fixes_begin_as_their_docstrings_say():
         "CMLM": dict(tau=0.1),
         "CSSL": dict(tau=0.1),
         "FineTune": dict(classes=2, head="linear", dropout=0.1),
-        "SCL": dict(lam=0.5, tau=0.3, reduction="mean", phi="hidden", dropout=0.1),
-        "SimCSE": dict(p_m=0.15),
+        "SCL": dict(lam=0.5, tau=0.3, reduction="mean", dropout=0.1),
     }
     for method, settings in told.items():
         config = getattr(ck.objectives, method).Config()

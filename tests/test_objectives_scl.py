@@ -162,29 +162,16 @@ def test_the_contrast_sees_the_first_tokens_last_hidden_state(encoder, batch):
         )
 
 
-def test_the_tanh_feature_is_an_option(encoder, batch):
-    batch = with_labels(batch, batch["label"] % 2)
-    objective = SCL(encoder, head="tanh", phi="feature").eval()
-    dense, out = objective.head.dense, objective.head.out
-    feature = torch.tanh(encoder(batch)[:, 0] @ dense.weight.T + dense.bias)
-    assert torch.allclose(
-        objective.encode("text", dict(batch)).vectors["h"], feature, atol=1e-6
-    )
-    assert torch.allclose(
-        objective.logits(batch), feature @ out.weight.T + out.bias, atol=1e-6
-    )
-
-
 def test_dropout_of_the_head_acts_while_training(encoder, batch):
     objective = FineTune(encoder, dropout=0.5).train()
     assert not torch.equal(objective.logits(batch), objective.logits(batch))
     objective.eval()
     assert torch.equal(objective.logits(batch), objective.logits(batch))
-    feature, h = (
-        FineTune(encoder, head="tanh", dropout=0.5).train().head.feature,
+    head, h = (
+        FineTune(encoder, head="tanh", dropout=0.5).train().head,
         torch.ones(4, encoder.width),
     )
-    assert not torch.equal(feature(h), feature(h))
+    assert not torch.equal(head(h), head(h))
 
 
 def test_a_head_begins_as_berts_does_and_by_its_seed(encoder):

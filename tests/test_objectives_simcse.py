@@ -3,7 +3,6 @@ import torch
 from conftest import make_encoder
 
 import contrast_kit as ck
-from contrast_kit.losses import nt_xent
 from contrast_kit.objectives import SimCSE
 
 
@@ -13,19 +12,10 @@ def encoder(tokenizer):
     return make_encoder(tokenizer, dropout=0.1)
 
 
-def loss_of(objective, batch, seed=0):
-    return objective(batch, torch.Generator().manual_seed(seed))
-
-
 def test_the_papers_setting_is_the_default():
     paper = SimCSE.paper()
     assert paper == SimCSE.Config()
-    assert (paper.tau, paper.contrast, paper.projector, paper.mlm_weight) == (
-        0.05,
-        "info_nce",
-        True,
-        0.0,
-    )
+    assert (paper.tau, paper.projector) == (0.05, True)
 
 
 def test_two_passes_of_one_text_differ_by_dropout_alone(encoder, batch):
@@ -71,23 +61,6 @@ def test_the_projector_is_one_dense_layer_with_tanh(encoder, batch):
     assert torch.allclose(plain.encode("first", dict(batch)).vectors["h"], h, atol=1e-6)
 
 
-def test_masked_lm_is_a_third_pass_and_weighs_what_it_is_told(encoder, batch):
-    objective = SimCSE(encoder, mlm_weight=0.1).eval()
-    views = objective.views(batch, torch.Generator().manual_seed(0))
-    assert list(views) == ["first", "second", "masked"]
-    assert objective.encode("first", views["first"]).sums == {}
-    assert objective.encode("masked", views["masked"]).vectors == {}
-    parts = loss_of(objective, batch)
-    assert parts["loss"].item() == pytest.approx(
-        (parts["contrast"] + 0.1 * parts["mlm"]).item(), rel=1e-6
-    )
-    assert set(loss_of(SimCSE(encoder), batch)) == {"loss", "contrast"}
-    again = objective.views(batch, torch.Generator().manual_seed(0))["masked"]
-    assert torch.equal(again["input_ids"], views["masked"]["input_ids"])
-    every = SimCSE(encoder, mlm_weight=0.1, p_m=1.0).views(batch)["masked"]
-    assert torch.equal(every["selected"], batch["maskable"])
-
-
 def test_it_learns(tokenizer, texts):
     encoder = make_encoder(tokenizer, dropout=0.1, pooling="mean")
     run = ck.fit(
@@ -97,11 +70,3 @@ def test_it_learns(tokenizer, texts):
         run.history["contrast"].tail(5).mean()
         < 0.7 * run.history["contrast"].head(5).mean()
     )
-
-
-def test_the_symmetric_form_is_nt_xent(encoder):
-    a, b = torch.randn(2, 6, encoder.width, generator=torch.Generator().manual_seed(0))
-    objective = SimCSE(encoder, contrast="nt_xent", tau=0.2)
-    assert objective.contrast({"first": {"h": a}, "second": {"h": b}}, {})[
-        "contrast"
-    ] == nt_xent(a, b, 0.2)

@@ -16,12 +16,12 @@ SMALL = dict(
 )
 
 
-SYMMETRIC = RelativePositions(64, 128, "symmetric")
+LARGE = RelativePositions(64, 256)
 ENCODERS = {
     "roberta": lambda t: make_encoder(t, num_hidden_layers=2),
     "mpnet": lambda t: make_encoder(t, num_hidden_layers=2, relative_positions=True),
-    "symmetric": lambda t: make_encoder(
-        t, num_hidden_layers=2, relative_positions=SYMMETRIC
+    "mpnet, larger table": lambda t: make_encoder(
+        t, num_hidden_layers=2, relative_positions=LARGE
     ),
 }
 

@@ -47,7 +47,6 @@ def test_memory_is_that_of_a_chunk_and_the_value_that_of_the_whole(
         (lambda e: ck.objectives.CMLM(e, contrast="nt_xent"), 22),
         (lambda e: ck.objectives.CMLM(e), None),
         (lambda e: ck.objectives.SimCSE(e), 11),
-        (lambda e: ck.objectives.SimCSE(e, contrast="nt_xent"), 22),
         (lambda e: ck.objectives.CSSL(e), 11),
         (lambda e: ck.objectives.CAPT(e, queue=50), 72),
         (lambda e: ck.objectives.COCOLM(e), 22),
@@ -100,4 +99,4 @@ def test_a_smaller_chunk_keeps_less_and_accumulation_takes_longer(encoder, texts
 
 def test_a_plan_says_what_accumulating_changes(encoder, texts):
     assert "are the same" in str(ck.plan(ck.objectives.MLM(encoder), texts, accumulate=4))
-    assert "only pulls" in str(ck.plan(ck.objectives.CMLM(encoder), texts))
+    assert "are the same" in str(ck.plan(ck.objectives.CMLM(encoder), texts))

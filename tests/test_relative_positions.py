@@ -11,7 +11,7 @@ import contrast_kit as ck
 from contrast_kit.encoder.relative_positions import RelativePositions, bias, bucket
 
 SIZES = [(32, 128), (64, 128), (128, 256)]  # COCO-LM, table 6
-OTHER = RelativePositions(64, 128, "symmetric")
+OTHER = RelativePositions(64, 256)
 
 
 def t5_bucket(distance, buckets, max_distance):
@@ -27,26 +27,12 @@ def t5_bucket(distance, buckets, max_distance):
     return start + min(wide, half - 1)
 
 
-def released_bucket(distance, buckets, max_distance):
-    """What COCO-LM's code does, for one distance, in plain Python: odd-symmetric, rounded up."""
-    half = buckets // 2
-    n, exact = abs(distance), half // 2
-    if n >= exact:
-        share = math.log(n / exact) / math.log((max_distance - 1) / exact)
-        n = min(exact + math.ceil(share * (half - 1 - exact)), half - 1)
-    return half - 1 + (n if distance > 0 else -n)
-
-
 @pytest.mark.parametrize(("buckets", "max_distance"), SIZES)
-@pytest.mark.parametrize(
-    ("rule", "loop"), [("t5", t5_bucket), ("symmetric", released_bucket)]
-)
-def test_bucket_tables(rule, loop, buckets, max_distance):
+def test_bucket_tables(buckets, max_distance):
     distances = range(-300, 301)
-    ours = bucket(
-        torch.tensor(distances), RelativePositions(buckets, max_distance, rule)
-    ).tolist()
-    assert ours == [loop(distance, buckets, max_distance) for distance in distances]
+    positions = RelativePositions(buckets, max_distance)
+    ours = bucket(torch.tensor(distances), positions).tolist()
+    assert ours == [t5_bucket(distance, buckets, max_distance) for distance in distances]
     assert min(ours) == 0 and max(ours) < buckets
 
 
@@ -164,5 +150,5 @@ def test_a_saved_folder_opens_in_transformers(
     assert torch.equal(again.encode(texts[:5]), vectors) and again.max_length == 64
     assert type(again.model.mpnet.encoder).__name__ == "RelativeEncoder"
     if positions is OTHER:
-        encoder.model.config.relative_attention_rule = "t5"
+        encoder.model.config.relative_attention_max_distance = 40
         assert not torch.allclose(encoder.encode(texts[:5]), vectors, atol=1e-2)

@@ -43,13 +43,6 @@ def test_the_pooling_lies_where_the_modules_say(folder):
     assert torch.allclose(ours(folder), theirs(folder), atol=1e-5)
 
 
-def test_an_old_name_of_the_limit_is_read(folder):
-    (folder / "sentence_bert_config.json").rename(folder / "sentence_roberta_config.json")
-    put(folder, "sentence_roberta_config.json", max_seq_length=5)
-    assert ck.Encoder.from_pretrained(folder).max_length == 5
-    assert torch.allclose(ours(folder), theirs(folder), atol=1e-5)
-
-
 def test_small_letters_are_made_where_the_folder_makes_them_and_stay_when_saved(
     texts, tmp_path
 ):

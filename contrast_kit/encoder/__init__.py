@@ -3,5 +3,3 @@
 from contrast_kit.encoder.build import SHAPES
 from contrast_kit.encoder.encoder import Encoder
 from contrast_kit.encoder.relative_positions import RelativePositions
-
-__all__ = ["SHAPES", "Encoder", "RelativePositions"]

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase
 
 from contrast_kit import fast
-from contrast_kit._util import choose
+from contrast_kit._util import choose, seeded
 from contrast_kit.encoder import folders, word_head
 from contrast_kit.encoder.build import check_tokenizer, checked_model, text_model
 
@@ -25,9 +25,8 @@ class Positions:
     """The M chosen positions of a view: how to take their rows."""
 
     def __init__(self, where: Tensor) -> None:
-        self.index = (
-            where.flatten().nonzero().squeeze(1)
-        )  # [M]; this waits for a GPU, once
+        # [M]; this waits for a GPU, once
+        self.index = where.flatten().nonzero().squeeze(1)
 
     def rows(self, x: Tensor) -> Tensor:
         """[B, T, …] → [M, …]."""
@@ -122,9 +121,7 @@ class BaseEncoder(nn.Module):
             ValueError: an unknown shape, or a tokenizer without a mask or a padding token. TypeError: no such option.
         """
         check_tokenizer(tokenizer)
-        # Weights are drawn on the CPU: no other stream is touched.
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(int(seed))
+        with seeded(seed):
             model = cls.new_model(shape, tokenizer, **options)
         return cls(model, tokenizer, pooling)
 
@@ -215,13 +212,8 @@ class Encoder(BaseEncoder):
 
     @classmethod
     def base(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
-        """12 layers × 768, 12 heads, FFN 3072 (RoBERTa-base). Options as in `build`."""
+        """12 layers × 768, 12 heads, FFN 3072 (RoBERTa-base). Options as in `build`, which also makes a "large" one."""
         return cls.build("base", tokenizer, **options)
-
-    @classmethod
-    def large(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
-        """24 layers × 1024, 16 heads, FFN 4096 (RoBERTa-large). Options as in `build`."""
-        return cls.build("large", tokenizer, **options)
 
     @classmethod
     def from_pretrained(cls, name: str | Path, pooling: str | None = None) -> Self:
@@ -294,15 +286,14 @@ class Encoder(BaseEncoder):
         else:
             fast.unpack(self.model)
 
-    def use_plain_head(self, bias: bool = False) -> None:
-        """From here on word scores are h · x, without projection (COCO-LM, appendix D) and, unless asked for, bias.
+    def use_plain_head(self) -> None:
+        """From here on word scores are h · x, without projection (COCO-LM, appendix D) and without bias.
 
         ValueError: a head that a folder cannot omit.
         """
         word_head.projection(self.model)
         self.projection, self.head = False, [self.model.get_output_embeddings()]
-        if not bias:
-            word_head.remove_bias(self.model)
+        word_head.remove_bias(self.model)
 
     def view_of(self, texts: list, max_length: int | None = None) -> View:
         """Strings, or pairs of them, as one view on the encoder's device, cut to its `max_length` or less.

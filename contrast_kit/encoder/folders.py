@@ -17,7 +17,7 @@ from transformers import (
 )
 from transformers.utils import cached_file, logging
 
-from contrast_kit._util import choose, shipped, warn
+from contrast_kit._util import choose, seeded, shipped, warn
 
 POOLINGS = {"first": "cls", "mean": "mean"}
 """Our pooling, and sentence-transformers' word for it."""
@@ -65,9 +65,7 @@ def read(
     """
     # Without a dtype it would be the file's own.
     options = dict(dtype=torch.float32, output_loading_info=True)
-    with without_bars(), torch.random.fork_rng(devices=[]):
-        # For what is missing: the same at each opening.
-        torch.default_generator.manual_seed(0)
+    with without_bars(), seeded(0):  # for what is missing: the same at each opening
         try:
             model, info = kind.from_pretrained(name, **options)
             tokenizer = AutoTokenizer.from_pretrained(name)
@@ -133,9 +131,7 @@ def sentence_settings(
     ValueError for a pooling that is not ours (the maximum, say) or another module behind it, such as a `Dense` layer,
     unless the caller chose a `pooling` to take instead. Warns of a prompt that the folder puts before each text.
     """
-    # sentence_roberta_config.json and the like, of old versions
-    names = sorted(file.name for file in Path(folder).glob("sentence_*_config.json"))
-    limits = beside(folder, (names or ["sentence_bert_config.json"])[0]) or {}
+    limits = beside(folder, "sentence_bert_config.json") or {}
     if limits.get("max_seq_length"):
         tokenizer.model_max_length = min(
             limits["max_seq_length"], tokenizer.model_max_length

@@ -14,7 +14,7 @@ Letters: B examples, T tokens, D width, H heads.
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -41,30 +41,24 @@ class RelativePositions(Settings):
     """Rows of the table. COCO-LM: base 32, base++ 64, large++ 128."""
     max_distance: Count = 128
     """From this distance on all share the last bucket. COCO-LM: base and base++ 128, large++ 256."""
-    rule: Literal["t5", "symmetric"] = "t5"
-    """How a distance finds its bucket: as T5 prints it, or as COCO-LM's released code does (`bucket`)."""
 
     @classmethod
     def of(cls, config: Any) -> "RelativePositions":
         """What a transformers config says. A plain MPNet has 32 buckets up to 128, whatever its config holds."""
         if not isinstance(config, RelativeConfig):
             return cls()
-        return cls(
-            config.relative_attention_num_buckets,
-            config.relative_attention_max_distance,
-            config.relative_attention_rule,
-        )
+        table = config.relative_attention_num_buckets
+        return cls(table, config.relative_attention_max_distance)
 
 
 class RelativeConfig(MPNetConfig):
-    """MPNet with a table of another size or rule, which transformers' MPNet would read wrongly.
+    """MPNet with a table of another size, which transformers' MPNet would read wrongly.
 
     It has a type of its own: such a folder opens where `contrast_kit` is imported, and is refused elsewhere.
     """
 
     model_type = "contrast_kit_relative"
     relative_attention_max_distance: int = 128
-    relative_attention_rule: str = "t5"
 
 
 def bucket(distance: Tensor, positions: RelativePositions) -> Tensor:
@@ -73,31 +67,24 @@ def bucket(distance: Tensor, positions: RelativePositions) -> Tensor:
     `half` of the rows are for tokens after (j > i), half for tokens before or at i. In each half, with n = |j − i|:
     n itself up to `exact` = half / 2; then logarithmically wider buckets up to `max_distance`; then the last one.
 
-    * `"t5"` (Raffel et al. 2020): exact + ⌊ log(n / exact) / log(max_distance / exact) · (half − exact) ⌋; j > i adds
-      `half`. One row is never used: distance 0 counts as "before".
-    * `"symmetric"` (COCO-LM's released code): exact + ⌈ log(n / exact) / log((max_distance − 1) / exact) · (half − 1 −
-      exact) ⌉, with the sign of j − i: one bucket for 0, half − 1 on either side.
+    exact + ⌊ log(n / exact) / log(max_distance / exact) · (half − exact) ⌋; j > i adds `half` (Raffel et al. 2020). One
+    row is never used: distance 0 counts as "before". COCO-LM prints "T5"; its released code has another rule, symmetric
+    around 0.
 
     Example:
         >>> import torch
         >>> from contrast_kit.encoder.relative_positions import RelativePositions, bucket
         >>> bucket(torch.tensor([-200, -9, -1, 0, 1, 9, 200]), RelativePositions())
         tensor([15,  8,  1,  0, 17, 24, 31])
-        >>> bucket(torch.tensor([-200, -9, -1, 0, 1, 9, 200]), RelativePositions(rule="symmetric"))
-        tensor([ 0,  6, 14, 15, 16, 24, 30])
     """
     half = positions.buckets // 2
     exact = half // 2
-    last, whole, rest = positions.max_distance, torch.floor, half - exact
-    if positions.rule == "symmetric":
-        last, whole, rest = positions.max_distance - 1, torch.ceil, half - 1 - exact
     n = distance.abs()
-    share = torch.log(n.clamp(min=1).float() / exact) / math.log(last / exact)
-    wide = exact + whole(share * rest).long()
+    octaves = torch.log(n.clamp(min=1).float() / exact)
+    share = octaves / math.log(positions.max_distance / exact)
+    wide = exact + torch.floor(share * (half - exact)).long()
     row = torch.where(n < exact, n, wide.clamp(max=half - 1))
-    if positions.rule == "t5":
-        return row + (distance > 0) * half
-    return row * distance.sign() + half - 1
+    return row + (distance > 0) * half
 
 
 def bias(table: nn.Embedding, length: int, positions: RelativePositions) -> Tensor:
@@ -155,13 +142,11 @@ class RelativeAttention(MPNetSelfAttention):
         dropout = self.dropout.p if self.training else 0.0
         if isinstance(attention_mask, tuple):
             scores, layout = attention_mask
-            mixed = fast.attend(
-                q[0], k[0], v[0], layout, dropout, bias=scores
-            )  # [R, H, D/H]
+            # [R, H, D/H]
+            mixed = fast.attend(q[0], k[0], v[0], layout, dropout, bias=scores)
             return (self.o(mixed.flatten(1).unsqueeze(0)),)  # [1, R, D]
-        q, k, v = (
-            x.transpose(1, 2) for x in (q, k, v)
-        )  # [B, T, H, D/H] → [B, H, T, D/H]
+        # [B, T, H, D/H] → [B, H, T, D/H]
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
         mask = attention_mask.to(q.dtype)
         mixed = nn.functional.scaled_dot_product_attention(q, k, v, mask, dropout)
         return (self.o(mixed.transpose(1, 2).flatten(2)),)  # [B, H, T, D/H] → [B, T, D]
@@ -221,6 +206,5 @@ def masked_lm(
     config = RelativeConfig(
         **shape,
         relative_attention_max_distance=int(positions.max_distance),
-        relative_attention_rule=positions.rule,
     )
     return RelativeForMaskedLM(config)

@@ -76,10 +76,8 @@ class Networks:
 
     def __init__(self, model: Any):
         if isinstance(model, ck.objectives.COCOLM):
-            if model.copy_head is None or model.scl_head is not None:
-                raise ValueError(
-                    "The panel shows a COCOLM with a copy head, and without a head of its own for SCL."
-                )
+            if model.copy_head is None:
+                raise ValueError("The panel shows a COCOLM with a copy head.")
             self.encoder, self.small = model.encoder, model.auxiliary
             self.copy_head = model.copy_head
         else:
@@ -227,7 +225,7 @@ class TwoNetworks(Panel):
         `candidates()` what the contrast sees.
 
     Raises:
-        ValueError: a temperature that the slider does not have, or a COCOLM without a copy head or with `scl_head`.
+        ValueError: a temperature that the slider does not have, or a COCOLM without a copy head.
         ImportError: without ipywidgets and anywidget.
 
     Example:

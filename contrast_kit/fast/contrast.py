@@ -100,9 +100,8 @@ class _Means(Function):
         ctx.classes = classes
         means = torch.empty_like(weight)
         for rows in pieces(x):
-            means[rows] = ((sums[label[rows]] - x[rows]) * x[rows]).sum(
-                dim=1
-            )  # [R, D] -> [R]
+            # [R, D] -> [R]
+            means[rows] = ((sums[label[rows]] - x[rows]) * x[rows]).sum(dim=1)
         return means * weight
 
     @staticmethod

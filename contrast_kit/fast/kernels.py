@@ -10,7 +10,7 @@ The tiles of large contrasts use it by themselves (`tile_products`). For a whole
 kernels.fast_float32(): fit(…)`: torch.compile cannot be called inside.
 
 bfloat16 itself, which `precision="bf16"` asks for, is faster than float32 on some processors and much slower on others:
-`bfloat16_speed` measures it, and `fit` warns of a slow one.
+`bfloat16_speed` measures it.
 """
 
 import time
@@ -74,9 +74,8 @@ def bfloat16_speed() -> float:
         True
     """
     generator = torch.Generator().manual_seed(0)
-    x, y = torch.randn(
-        2, 256, 256, generator=generator
-    )  # [256, 256] each: it may be very slow
+    # [256, 256] each: it may be very slow
+    x, y = torch.randn(2, 256, 256, generator=generator)
     with _set_to("none"):
         return _seconds(x, y) / _seconds(x.bfloat16(), y.bfloat16())
 

@@ -203,9 +203,8 @@ def attend(
     for group, each in zip(layout.groups, rows, strict=True):
         own = group.attend(*map(group.spread, each), dropout, scale, bias)
         mixed.append(group.collect(own))  # [n, H, d]
-    return torch.cat(
-        [*mixed, v.new_zeros(len(v) - layout.size, *v.shape[1:])]
-    )  # [R, H, d]
+    # [R, H, d]
+    return torch.cat([*mixed, v.new_zeros(len(v) - layout.size, *v.shape[1:])])
 
 
 def _attend_at_once(q, k, v, layout, scale):
@@ -231,9 +230,8 @@ def attention(
     if layout is None:
         more |= dict(dropout=dropout, scaling=scaling)
         return sdpa_attention_forward(module, query, key, value, attention_mask, **more)
-    q, k, v = (
-        x[0].transpose(0, 1) for x in (query, key, value)
-    )  # [1, H, N, d] → [N, H, d]
+    # [1, H, N, d] → [N, H, d]
+    q, k, v = (x[0].transpose(0, 1) for x in (query, key, value))
     return attend(q, k, v, layout, dropout, scaling).unsqueeze(0), None  # [1, N, H, d]
 
 

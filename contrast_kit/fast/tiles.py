@@ -344,9 +344,8 @@ def _pulls(z, c, groups, others, panels, partner, value):
     """For each panel its rows and what they pull on each candidate, [R, M]; their `value` is filled in."""
     for rows, _, scores in panels.all(z, c, groups, others):
         lowest = torch.finfo(scores.dtype).min
-        top = scores.amax(dim=1).clamp(
-            min=lowest
-        )  # [R]; a row that meets nobody has none
+        # [R]; a row that meets nobody has none
+        top = scores.amax(dim=1).clamp(min=lowest)
         terms = scores.sub_(top[:, None]).exp2_()  # [R, M]
         mass = terms.sum(dim=1)  # the largest term is 1, unless there is none
         rest = top * LOG_2 + mass.log()

@@ -173,9 +173,8 @@ class _Blocks(Function):
                 h = states[block].to(product)  # [R, D]
                 scores = _scores(h, table, bias, room)  # [R, V]
                 label, other = (ids[block].unsqueeze(1) for ids in words)  # [R, 1] each
-                mass = _softmax(
-                    scores, label, other, [kept[block] for kept in guesses]
-                )  # [R]
+                # [R]
+                mass = _softmax(scores, label, other, [kept[block] for kept in guesses])
                 leaves = [
                     guesses.log_q[block].clone(),
                     *(row[block].detach() for row in rows),
@@ -234,9 +233,8 @@ def _softmax(scores, label, other, guesses):
     """Fill the guesses; the scores become e^(score - the largest), whose sums [R] are returned."""
     log_q, best, log_best, log_other = guesses
     top, best[:] = scores.max(1)  # [R] each
-    of_label, of_other = (
-        scores.gather(1, word).squeeze(1) for word in (label, other)
-    )  # [R] each
+    # [R] each
+    of_label, of_other = (scores.gather(1, word).squeeze(1) for word in (label, other))
     # [R, V] → [R]: the denominator, times exp(-top)
     mass = scores.sub_(top.unsqueeze(1)).exp_().sum(1)
     torch.neg(mass.log(), out=log_best)

@@ -22,18 +22,3 @@ from contrast_kit.geometry.spread import (
     noise_sensitivity,
     uniformity,
 )
-
-__all__ = [
-    "ClassCosines",
-    "alignment",
-    "anisotropy",
-    "class_cosines",
-    "class_spread",
-    "effective_rank",
-    "noise_sensitivity",
-    "pair_cosines",
-    "random_pair_cosines",
-    "separation",
-    "triplet_accuracy",
-    "uniformity",
-]

@@ -40,10 +40,8 @@ def triplet_accuracy(anchor: Tensor, positive: Tensor, negative: Tensor) -> Tens
     >>> geometry.triplet_accuracy(a, positive=torch.tensor([[1.0, 0.1], [1.0, 0.5]]), negative=torch.ones(2, 2))
     tensor(0.5000)
     """
-    near, far = (
-        pair_cosines(anchor, positive),
-        pair_cosines(anchor, negative),
-    )  # [N, D] -> [N]
+    # [N, D] -> [N]
+    near, far = pair_cosines(anchor, positive), pair_cosines(anchor, negative)
     return ((near > far).float() + (near == far).float() / 2).mean()
 
 
@@ -53,13 +51,12 @@ def random_pair_cosines(
     *,
     groups: Tensor | None = None,
     seed: int = 0,
-    block: int = 1024,
 ) -> Tensor:
     """The cosines of random pairs of distinct vectors: what "unrelated" looks like in this space.
 
     COCO-LM, figures 1 and 5 (random sequence pairs). `x` is [N, D] with N ≥ 2.
 
-    * `n=None`: all N(N−1)/2 pairs i < j, in the order of `torch.pdist`; never a vector with itself.
+    * `n=None`: all N(N−1)/2 pairs i < j, in the order of `torch.pdist`; never a vector with itself. Memory is O(N²).
     * `n=k`: k distinct pairs drawn without replacement; `seed` fixes which, the same on every device.
     * `groups` [N] integers: two vectors with the same number are positives of each other (views of one
       text, a sentence and its paraphrase), and such pairs are left out.
@@ -84,12 +81,8 @@ def random_pair_cosines(
     groups = checks.integers(groups, len(x), x.device, "groups")
     if n is not None:
         return _sampled_cosines(x, n, groups, seed)
-    rows = []
-    for i in range(0, len(x) - 1, block):  # the last row alone has no partner after it
-        cosines, distinct = cosine_block(x, i, block)  # [R, C]
-        wanted = distinct & (groups[i : i + len(distinct), None] != groups[None, i:])
-        rows.append(cosines[wanted])  # [R, C] -> [pairs of this block], row by row
-    return torch.cat(rows)
+    first, second = pairs_across(groups)  # [2, P]
+    return dot_products(x, x)[first, second].clamp(-1, 1)  # [N, D] -> [N, N] -> [P]
 
 
 def separation(similar: Tensor, random: Tensor) -> Tensor:
@@ -112,12 +105,9 @@ def separation(similar: Tensor, random: Tensor) -> Tensor:
     similar, random = checks.floats(similar, "similar"), checks.floats(random, "random")
     checks.finite(similar.sum() + random.sum(), "The sum of cosines")
     ordered = random.sort().values
-    below = torch.searchsorted(
-        ordered, similar, right=False
-    )  # [P] random pairs strictly below
-    not_above = torch.searchsorted(
-        ordered, similar, right=True
-    )  # [P] random pairs below or equal
+    # How many random pairs lie strictly below each similar one, and how many below or level with it, [P] each.
+    below = torch.searchsorted(ordered, similar, right=False)
+    not_above = torch.searchsorted(ordered, similar, right=True)
     return ((below + not_above).double().mean() / (2 * len(ordered))).to(similar.dtype)
 
 
@@ -138,13 +128,11 @@ def unit_pairs(
     return unit(a.to(dtype), a_name), unit(b.to(dtype), b_name)
 
 
-def cosine_block(x: Tensor, i: int, block: int) -> tuple[Tensor, Tensor]:
-    """Cosines [R, C] of rows i … i+block with all rows from i on, and a mask of those where first < second."""
-    cosines = dot_products(x[i : i + block], x[i:]).clamp(
-        -1, 1
-    )  # [R, D], [C, D] -> [R, C]
-    distinct = torch.ones_like(cosines, dtype=torch.bool).triu(diagonal=1)
-    return cosines, distinct
+def pairs_across(groups: Tensor) -> Tensor:
+    """All pairs i < j of vectors of different groups [N], as row numbers [2, P], in the order of `torch.pdist`."""
+    size = len(groups)
+    pairs = torch.triu_indices(size, size, offset=1, device=groups.device)
+    return pairs[:, groups[pairs[0]] != groups[pairs[1]]]
 
 
 def _sampled_cosines(x, n, groups, seed):
@@ -157,7 +145,7 @@ def _sampled_cosines(x, n, groups, seed):
     # On the CPU, so that every device draws the same pairs.
     generator = torch.Generator().manual_seed(int(seed))
     draw = _draw_by_rejecting
-    if 2 * n > available or available < math.comb(len(x), 2) // 8:  # few would be kept
+    if 2 * n > available:  # most draws would be dropped
         draw = _draw_by_permuting
     i, j = draw(n, groups.cpu(), generator).to(x.device)  # [2, P]
     # In pieces: all the rows of a million pairs at once would need gigabytes.
@@ -166,8 +154,7 @@ def _sampled_cosines(x, n, groups, seed):
 
 
 def _draw_by_permuting(n, groups, generator):
-    pairs = torch.triu_indices(len(groups), len(groups), offset=1)  # [2, N(N-1)/2]
-    pairs = pairs[:, groups[pairs[0]] != groups[pairs[1]]]
+    pairs = pairs_across(groups)
     return pairs[:, torch.randperm(pairs.shape[1], generator=generator)[:n]]
 
 

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from contrast_kit import checks, fast
-from contrast_kit.geometry.pairs import cosine_block, unit, unit_pairs
+from contrast_kit.geometry.pairs import unit, unit_pairs
+from contrast_kit.losses.contrast import dot_products
 
 
 def alignment(a: Tensor, b: Tensor, alpha: float = 2) -> Tensor:
@@ -56,7 +57,8 @@ def uniformity(x: Tensor, t: float = 2, *, block: int = 1024) -> Tensor:
     x = unit(x, "x")
     n = len(x)
     if n <= block or checks.is_traced(x):
-        cosines, distinct = cosine_block(x, 0, n)  # [N, N], and its pairs i < j
+        cosines = dot_products(x, x).clamp(-1, 1)  # [N, N]
+        distinct = torch.ones_like(cosines, dtype=torch.bool).triu(diagonal=1)  # i < j
         # Masks, not indexing: x may have no values.
         terms = (2 * t * (cosines - 1)).masked_fill(~distinct, -math.inf)
         log_sum = torch.logsumexp(terms.flatten(), dim=0)  # [N, N] -> []
@@ -84,9 +86,8 @@ def anisotropy(x: Tensor) -> Tensor:
     x = unit(x, "x")
     n = len(x)
     # The squared lengths are summed as they came out: N itself would leave their rounding in the result.
-    return (x.sum(dim=0).square().sum() - x.square().sum()) / (
-        n * (n - 1)
-    )  # [N, D] -> [D] -> []
+    squared_sum = x.sum(dim=0).square().sum()  # [N, D] -> [D] -> []
+    return (squared_sum - x.square().sum()) / (n * (n - 1))
 
 
 def effective_rank(x: Tensor) -> Tensor:
@@ -138,9 +139,8 @@ def noise_sensitivity(clean: Tensor, noisy: Tensor) -> Tensor:
     )
     between = distance_between(clean)
     # Half the squared distance is 1 − cosine, but keeps its digits where the two are close.
-    distances = (
-        (exact_unit(clean) - exact_unit(noisy)).square().sum(dim=1)
-    )  # [N, D] -> [N]
+    # [N, D] -> [N]
+    distances = (exact_unit(clean) - exact_unit(noisy)).square().sum(dim=1)
     return (distances.mean() / 2 / between).to(dtype)
 
 
@@ -173,9 +173,8 @@ def class_cosines(x: Tensor, labels: Tensor) -> ClassCosines:
     labels = checks.classes(labels, len(u), u.device, "labels")
     label = labels.unique(return_inverse=True)[1]  # [N], in 0 … C−1
     counts = torch.bincount(label)  # [C]
-    sums = u.new_zeros(len(counts), u.shape[1]).index_add_(
-        0, label, u
-    )  # [N, D] -> [C, D]
+    # [N, D] -> [C, D]
+    sums = u.new_zeros(len(counts), u.shape[1]).index_add_(0, label, u)
     own = u.square().sum()  # the pairs (i, i), as they came out: N up to rounding
     inside = (counts * (counts - 1)).sum()
     outside = len(u) * (len(u) - 1) - inside

@@ -21,14 +21,3 @@ from contrast_kit.losses.tokens import (
     mlm,
     replaced_token_detection,
 )
-
-__all__ = ["info_nce", "nt_xent", "nt_xent_anchor_gradient", "simsiam", "sup_con"]
-__all__ += [
-    "all_token_lm",
-    "copy",
-    "corrective_lm",
-    "guesses",
-    "mlm",
-    "replaced_token_detection",
-]
-__all__ += ["NotFiniteError", "cosine_matrix", "normalise", "unchecked"]

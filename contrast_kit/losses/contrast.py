@@ -86,10 +86,8 @@ def info_nce(
     if b * (b + len(negatives)) >= fast.TILED_FROM and not is_traced(anchors):
         return reduce(fast.info_nce(anchors, candidates, negatives, tau, ids), reduction)
 
-    anchors, candidates = (
-        normalise(anchors, "anchors"),
-        normalise(candidates, "candidates"),
-    )
+    anchors = normalise(anchors, "anchors")
+    candidates = normalise(candidates, "candidates")
     candidates = torch.cat([candidates, negatives.to(candidates)])  # [B + H, D]
     # Row b: anchor b against view k.
     positive = torch.eye(b, len(candidates), dtype=torch.bool, device=anchors.device)
@@ -345,17 +343,15 @@ def nt_xent_anchor_gradient(
     temperature(tau)
     pair(a, b, "a", "b")
     a, b = normalise(a.detach(), "a"), normalise(b.detach(), "b")
-    candidates = torch.cat(
-        [b, a, unit_rows(queue, a, "queue").detach().to(a)]
-    )  # [2B + Q, D]
+    # [2B + Q, D]
+    candidates = torch.cat([b, a, unit_rows(queue, a, "queue").detach().to(a)])
     n = len(a)
     # s_i is column B + i.
     itself = torch.eye(n, len(candidates), dtype=torch.bool, device=a.device).roll(
         n, dims=1
     )
-    p = (
-        (dot_products(a, candidates) / tau).masked_fill(itself, -torch.inf).softmax(dim=1)
-    )  # [B, 2B + Q]
+    # [B, 2B + Q]
+    p = (dot_products(a, candidates) / tau).masked_fill(itself, -torch.inf).softmax(dim=1)
     # p @ candidates, in full precision under autocast too: [B, D].
     return (dot_products(p, candidates.T) - b) / tau
 

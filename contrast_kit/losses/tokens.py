@@ -26,7 +26,6 @@ def mlm(
     labels: Tensor,
     *,
     reduction: str = "mean",
-    ignore_index: int = SKIPPED,
     rows: Tensor | None = None,
 ) -> Tensor:
     """Masked language modelling: name the original token at each selected position.
@@ -41,11 +40,10 @@ def mlm(
     Args:
         logits: [M, V] at the selected positions only (or [..., V], with labels of the same leading shape). Training
             gives `Encoder.word_scores`, which need not be held whole.
-        labels: [M], the original ids there: `ids[selected]`.
+        labels: [M], the original ids there: `ids[selected]`; −100 where nothing is to be named.
         reduction: "mean" over tokens, "sum", or "none" ([M], flat; 0 where ignored). Eq. 6 may also be read as a mean
             over texts of each text's own mean, "mean_per_seq": a text with few selected tokens counts as much as one
             with many. "sum_per_seq" is the sum of these means. A text with no selected token has none, and is left out.
-        ignore_index: a label that is to be skipped.
         rows: [M], the text that each position belongs to, `selected.nonzero()[:, 0]`, for the "per_seq" reductions. Not
             needed where labels are [B, T].
 
@@ -72,20 +70,14 @@ def mlm(
     if rows is None and labels.dim() == 2:
         rows = torch.arange(len(labels), device=labels.device)[:, None].expand_as(labels)
     if labels.dim() > 1:
-        logits, labels = (
-            logits.flatten(0, -2),
-            labels.flatten(),
-        )  # [B, T, V] -> [B*T, V], [B, T] -> [B*T]
-    counted = labels != ignore_index  # [M]
-    weight, count = (
-        counted.to(torch.promote_types(logits.dtype, torch.float32)),
-        counted.sum(),
-    )
+        # [B, T, V] -> [B*T, V], [B, T] -> [B*T]
+        logits, labels = logits.flatten(0, -2), labels.flatten()
+    counted = labels != SKIPPED  # [M]
+    weight = counted.to(torch.promote_types(logits.dtype, torch.float32))
+    count = counted.sum()
     if reduction in ("mean_per_seq", "sum_per_seq"):
         weight, count = share_of_text(weight, rows)
         reduction = reduction.removesuffix("_per_seq")
-    if ignore_index != SKIPPED:
-        labels = labels.masked_fill(~counted, SKIPPED)
     terms = word_terms(mlm_terms, logits, labels, weight, reduction=reduction)
     finite(terms.sum(), "mlm")
     return reduce(terms, reduction, count, others=("mean_per_seq", "sum_per_seq"))
@@ -124,9 +116,10 @@ def replaced_token_detection(
     """
     valid = valid != 0  # [B, T]
     logits = floats(logits, "logits").masked_fill(~valid, 0.0)
+    # [B, T]
     terms = F.binary_cross_entropy_with_logits(
         logits, is_original.to(logits.dtype), reduction="none"
-    )  # [B, T]
+    )
     terms = terms.masked_fill(~valid, 0.0)
     finite(terms.sum(), "replaced_token_detection")
     return reduce(terms, reduction, valid.sum())
@@ -220,9 +213,10 @@ def corrective_lm(
     counted = original != SKIPPED  # [M]
     formula = {"paper": corrective_terms, "authors_code": authors_terms}[variant]
     rows = copy_logits, corrupted == original, counted.to(copy_logits.dtype)
+    # [M]
     terms = word_terms(
         formula, logits, original, *rows, others=corrupted, reduction=reduction
-    )  # [M]
+    )
     finite(terms.sum(), "corrective_lm")
     return reduce(terms, reduction, counted.sum())
 
@@ -234,13 +228,12 @@ def corrective_terms(
 
     In logarithms throughout: they stay finite where a probability itself rounds to 0.
     """
-    log_copy, log_correct = (
-        F.logsigmoid(copy_logits),
-        F.logsigmoid(-copy_logits),
-    )  # [M]
+    # [M]
+    log_copy, log_correct = F.logsigmoid(copy_logits), F.logsigmoid(-copy_logits)
+    # [M]
     return -weight * torch.logaddexp(
         log_copy.masked_fill(~same, -torch.inf), log_correct + log_q
-    )  # [M]
+    )
 
 
 def authors_terms(
@@ -318,9 +311,10 @@ def guesses(
     log_best, best = log_p.max(-1)  # [M] each
     if others is None:
         others = labels
+    # [M] each
     log_q, log_other = (
         log_p.gather(1, ids.clamp(min=0)[:, None]).squeeze(1) for ids in (labels, others)
-    )  # [M] each
+    )
     return fast.Guesses(log_q, best, log_best, log_other)
 
 
@@ -337,9 +331,8 @@ def word_terms(
         if reduction != "none":
             return scores.total(terms, labels, *rows, others=others)
         scores = scores.full()
-    log_q = -F.cross_entropy(
-        floats(scores, "logits"), labels.long(), reduction="none"
-    )  # [M, V] -> [M]
+    # [M, V] -> [M]
+    log_q = -F.cross_entropy(floats(scores, "logits"), labels.long(), reduction="none")
     return terms(log_q, *rows)
 
 
@@ -350,7 +343,6 @@ def share_of_text(counted: Tensor, rows: Tensor | None) -> tuple[Tensor, Tensor]
             'The "per_seq" reductions need rows [M], the text that each position belongs to.'
         )
     _, rows = rows.reshape(-1).unique(return_inverse=True)  # [M], from 0 on
-    sizes = torch.zeros_like(counted).index_add(
-        0, rows, counted
-    )  # [M], more than there are texts
+    # [M], more than there are texts
+    sizes = torch.zeros_like(counted).index_add(0, rows, counted)
     return counted / sizes[rows].clamp(min=1), (sizes > 0).sum()

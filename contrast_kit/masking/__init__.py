@@ -17,19 +17,3 @@ from contrast_kit.masking.masks import (
     span_mask,
 )
 from contrast_kit.masking.order import Cropped, crop, shuffle
-
-__all__ = [
-    "Cropped",
-    "Masked",
-    "allowed",
-    "check_split",
-    "complementary_random_mask",
-    "crop",
-    "dynamic_random_mask",
-    "kinds",
-    "masked_view",
-    "noise",
-    "replace",
-    "shuffle",
-    "span_mask",
-]

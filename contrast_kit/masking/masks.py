@@ -75,13 +75,10 @@ def dynamic_random_mask(
 
     u = torch.rand(ids.shape, generator=generator, device=ids.device)  # [B, T] in [0, 1)
     # Drawn for every token, used for few: so the generator advances equally far whatever p and split are.
+    # [B, T]
     random_ids = torch.randint(
-        vocab_size,
-        ids.shape,
-        generator=generator,
-        device=ids.device,
-        dtype=ids.dtype,
-    )  # [B, T]
+        vocab_size, ids.shape, generator=generator, device=ids.device, dtype=ids.dtype
+    )
     to_mask, _, to_keep = split
     selected = maskable & (u < p)
     becomes_mask = maskable & (u < p * to_mask)
@@ -192,13 +189,10 @@ def span_mask(
         )
 
     selected, u = _draw_spans(maskable, p, span_p, max_span, generator)  # [B, T] each
+    # [B, T]
     random_ids = torch.randint(
-        vocab_size,
-        ids.shape,
-        dtype=ids.dtype,
-        generator=generator,
-        device=ids.device,
-    )  # [B, T]
+        vocab_size, ids.shape, dtype=ids.dtype, generator=generator, device=ids.device
+    )
     to_mask, _, to_keep = split
     becomes_mask = selected & (u < to_mask)
     becomes_random = selected & ~becomes_mask & (u < 1 - to_keep)
@@ -224,9 +218,8 @@ def _draw_spans(maskable, p, span_p, max_span, generator):
         free = maskable & ~selected
         scores = torch.rand(free.shape, **draw).masked_fill(~free, -1.0)  # [B, T]
         start = scores.argmax(dim=1, keepdim=True)  # [B, 1]
-        size = (
-            torch.multinomial(weights, rows, replacement=True, generator=generator) + 1
-        )  # [B]
+        # [B]
+        size = torch.multinomial(weights, rows, replacement=True, generator=generator) + 1
         ahead = where >= start  # [B, T]
         # It ends at a special token, or at another span: that blocks all behind it.
         blocked = (ahead & ~free).cumsum(dim=1) > 0
@@ -282,9 +275,8 @@ def replace(
     if not len(logits):
         return ids.clone()
     probability = logits.detach().float().softmax(dim=-1)  # [M, V]
-    sampled = torch.multinomial(probability, 1, generator=generator).squeeze(
-        1
-    )  # [M, V] -> [M]
+    # [M, V] -> [M]
+    sampled = torch.multinomial(probability, 1, generator=generator).squeeze(1)
     # In order of the positions.
     return ids.masked_scatter(selected, sampled.to(ids.dtype))
 
@@ -345,9 +337,8 @@ def kinds(ids: Tensor, masked: Masked, mask_id: int) -> Tensor:
         tensor([[0, 1, 2, 3]])
     """
     became_mask = masked.input_ids == mask_id
-    kind = torch.where(masked.input_ids == ids, 3, 2).masked_fill(
-        became_mask, 1
-    )  # [B, T], right where selected
+    # [B, T], right where selected
+    kind = torch.where(masked.input_ids == ids, 3, 2).masked_fill(became_mask, 1)
     return kind.masked_fill(~masked.selected, 0)
 
 

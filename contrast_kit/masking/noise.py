@@ -35,7 +35,6 @@ from contrast_kit.masking.masks import (
     BERT_SPLIT,
     Masked,
     allowed,
-    check_split,
     dynamic_random_mask,
     masked_view,
     span_mask,
@@ -74,10 +73,6 @@ class Mask(TextNoise):
     split: tuple[float, float, float] = BERT_SPLIT
     """Of the selected: share that becomes [MASK], a random token, or stays."""
 
-    def __post_init__(self):
-        super().__post_init__()
-        check_split(self.split)
-
     def __call__(self, batch, generator, vocabulary):
         ids, options = batch["input_ids"], dict(generator=generator, **vocabulary)
         masked = dynamic_random_mask(
@@ -109,15 +104,9 @@ class MaskSpans(TextNoise):
     max_span: Count = 10
     """The longest span in tokens."""
 
-    def __post_init__(self):
-        super().__post_init__()
-        check_split(self.split)
-
     def __call__(self, batch, generator, vocabulary):
-        ids, options = (
-            batch["input_ids"],
-            asdict(self) | dict(generator=generator, **vocabulary),
-        )
+        ids = batch["input_ids"]
+        options = asdict(self) | dict(generator=generator, **vocabulary)
         return masked_view(batch, span_mask(ids, allowed(batch), **options))
 
 

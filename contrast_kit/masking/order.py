@@ -59,41 +59,33 @@ def crop(
     """
     real = attention_mask != 0  # [B, T]
     check_flags(ids, attention_mask=real)
-    check_keep(keep)
+    if not 0 < keep <= 1:
+        raise ValueError(
+            f"keep is the share of tokens that stays and must lie in (0, 1], got {keep}."
+        )
 
     opening, closing = specials
     rank = real.cumsum(1) - 1 - opening  # [B, T]: 0 is the first content token
     content = (real.sum(1, keepdim=True) - opening - closing).clamp(min=0)  # [B, 1]
     # The small term: 0.7 * 10 is a hair below 7 in floating point.
-    length = (
-        torch.floor(content * keep + 1e-4).long().clamp(min=1).minimum(content)
-    )  # [B, 1]
+    # [B, 1]
+    length = torch.floor(content * keep + 1e-4).long().clamp(min=1).minimum(content)
     places = content - length + 1  # [B, 1]: how many places the span fits in
     u = torch.rand(places.shape, generator=generator, device=ids.device)  # [B, 1]
     start = (u * places).long()  # [B, 1] in 0 .. places - 1
 
     inside = (rank >= start) & (rank < start + length)
     stays = real & (inside | (rank < 0) | (rank >= content))  # [B, T]
-    positions = torch.argsort(
-        ~stays, dim=1, stable=True
-    )  # [B, T]: what stays moves to the left, in its order
-    filled = torch.arange(ids.shape[1], device=ids.device) < stays.sum(
-        1, keepdim=True
-    )  # [B, T]
+    # [B, T]: what stays moves to the left, in its order
+    positions = torch.argsort(~stays, dim=1, stable=True)
+    # [B, T]
+    filled = torch.arange(ids.shape[1], device=ids.device) < stays.sum(1, keepdim=True)
     positions = positions.masked_fill(~filled, 0)
     return Cropped(
         ids.gather(1, positions).masked_fill(~filled, pad_id),
         filled.to(attention_mask.dtype),
         positions,
     )
-
-
-def check_keep(keep: float) -> None:
-    """Raise a ValueError for a share that a crop cannot keep."""
-    if not 0 < keep <= 1:
-        raise ValueError(
-            f"keep is the share of tokens that stays and must lie in (0, 1], got {keep}."
-        )
 
 
 def shuffle(

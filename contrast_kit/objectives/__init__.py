@@ -12,10 +12,6 @@ from contrast_kit.objectives.mlm import MLM
 from contrast_kit.objectives.scl import SCL, FineTune
 from contrast_kit.objectives.simcse import SimCSE
 
-__all__ = ["METHODS", "Encoded", "ExampleInfo", "MemoryQueue", "Objective"]
-__all__ += ["CAPT", "CMLM", "COCOLM", "CSSL", "ELECTRA", "MLM", "SCL"]
-__all__ += ["AllTokenMLM", "FineTune", "SimCSE"]
-
 METHODS: dict[str, type[Objective]] = {
     "mlm": MLM,
     "cmlm": CMLM,

@@ -48,10 +48,6 @@ class CorruptionConfig(Settings):
     diagnostics: bool = True
     """Also log, untrained, what figure 8 shows: copy and correction accuracies, and the auxiliary model's own."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        masking.check_split(self.split)
-
 
 class Auxiliary(nn.Module):
     """A masked language model to sample from, trained on the same masks: an encoder with BERT's head (with projection).
@@ -156,17 +152,13 @@ def narrow(main: Encoder) -> nn.Module:
     config = main.model.config
     heads = max(1, round(config.num_attention_heads / 3))
     width = heads * (config.hidden_size // config.num_attention_heads)
-    sizes = ElectraConfig(
-        vocab_size=config.vocab_size,
+    sizes = dict(
+        model_type="electra",
         embedding_size=main.model.get_input_embeddings().embedding_dim,
         hidden_size=width,
         intermediate_size=4 * width,
-        num_hidden_layers=config.num_hidden_layers,
         num_attention_heads=heads,
-        hidden_dropout_prob=config.hidden_dropout_prob,
-        attention_probs_dropout_prob=config.attention_probs_dropout_prob,
-        layer_norm_eps=config.layer_norm_eps,
         max_position_embeddings=main.max_length,
-        pad_token_id=config.pad_token_id,
+        type_vocab_size=2,  # ELECTRA's own
     )
-    return ElectraForMaskedLM(sizes)
+    return ElectraForMaskedLM(ElectraConfig.from_dict(config.to_dict() | sizes))

@@ -4,15 +4,14 @@ An `Objective` says these three things and nothing about training. The trainer k
 larger than memory, several processes and the log of each part are handled once, in `training.gradient`.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import losses
+from contrast_kit import losses, masking
+from contrast_kit._util import seeded
 from contrast_kit.checks import known_fields
 from contrast_kit.data import papers
 from contrast_kit.encoder.encoder import Encoder, View
@@ -215,14 +214,6 @@ class Objective(nn.Module):
         )
 
 
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Inside, weights are drawn from this seed, on the CPU; no other random stream is touched."""
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(int(seed))
-        yield
-
-
 def draw_views(
     objective: Objective, batch: View, generator: torch.Generator | None
 ) -> dict[str, View]:
@@ -268,6 +259,18 @@ def words_at(
     positions = encoder.strategy.positions(where, share)
     rows = positions.rows(hidden)  # [B, T, D] → [M, D]
     return encoder.word_scores(rows), positions  # [M, D] → [M, V]
+
+
+def random_mask(
+    objective: Objective, batch: View, generator: torch.Generator | None
+) -> View:
+    """T^0 of CMLM eq. 3: a dynamic random mask drawn anew at every call, with the `targets` to recover."""
+    config, words = objective.config, objective.encoder.vocabulary
+    ids, maskable = batch["input_ids"], masking.allowed(batch)  # [B, T] each
+    masked = masking.dynamic_random_mask(
+        ids, maskable, config.p_m, split=config.split, generator=generator, **words
+    )
+    return masking.masked_view(batch, masked)
 
 
 def mlm_sum(encoder: Encoder, hidden: Tensor, view: View, mean: str = "tokens") -> Tensor:

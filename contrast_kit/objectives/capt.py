@@ -57,10 +57,6 @@ class CAPTConfig(Settings):
     """True: no other vector of the anchor's own text, in batch or queue, is a negative. Paper: nothing is left
     out, which can do little harm on a large corpus; a small one comes round while its old vectors are still queued."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        named(self.noise)
-
 
 class CAPT(Objective):
     """Learn representations that do not follow the noise: L = L_MLM + L_capt (CAPT, section 3.1).
@@ -92,7 +88,7 @@ class CAPT(Objective):
     @classmethod
     def paper(cls, setting: str = "small") -> CAPTConfig:
         """The objective of the small or large model (3.1, Table 4), with the printed sum of eq. 4. It goes with
-        `paper_training(setting)` and with `Encoder.small` or `Encoder.large`."""
+        `paper_training(setting)` and with `Encoder.build(setting, tokenizer)`."""
         inner = choose({"small": 1024, "large": 4096}, setting, "setting of CAPT")
         return CAPTConfig(
             noise="mask", tau="adaptive", queue=8192, reduction="sum", inner=inner
@@ -152,9 +148,8 @@ class CAPT(Objective):
     def contrast(self, vectors, facts):
         """Eq. 2 to 4, both directions, with the queue, at the current τ, which is logged beside it."""
         clean, noisy = vectors["clean"]["s"], vectors["noisy"]["s"]  # [B, D] each
-        options = dict(
-            queue=self.queue.vectors, reduction=self.config.reduction
-        )  # [Q, D]
+        # [Q, D]
+        options = dict(queue=self.queue.vectors, reduction=self.config.reduction)
         if self.config.ignore_duplicates:
             options |= dict(ids=facts["text_id"], queue_ids=self.queue.ids)  # [B], [Q]
         loss = losses.nt_xent(clean, noisy, self.tau, **options)
@@ -215,9 +210,8 @@ class MemoryQueue(nn.Module):
     def __init__(self, capacity: int, width: int):
         super().__init__()
         self.capacity = capacity
-        self.register_buffer(
-            "rows", torch.zeros(capacity, width)
-        )  # [capacity, D], a ring
+        # [capacity, D], a ring
+        self.register_buffer("rows", torch.zeros(capacity, width))
         self.register_buffer("row_ids", torch.full((capacity,), UNKNOWN))  # [capacity]
         # Since the first step.
         self.register_buffer("pushed", torch.zeros((), dtype=torch.long))

@@ -14,8 +14,15 @@ from torch import Tensor, nn
 from contrast_kit import losses, masking
 from contrast_kit.checks import Count, Probability, Settings, Temperature, Weight
 from contrast_kit.encoder.encoder import View
-from contrast_kit.objectives.base import Objective, duplicates, mlm_count, mlm_sum, others
-from contrast_kit.objectives.mlm import MLMConfig, random_mask
+from contrast_kit.objectives.base import (
+    Objective,
+    duplicates,
+    mlm_count,
+    mlm_sum,
+    others,
+    random_mask,
+)
+from contrast_kit.objectives.mlm import MLMConfig
 
 
 @dataclass(frozen=True)
@@ -37,9 +44,7 @@ class CMLMConfig(MLMConfig):
     mlm: bool = True
     """False is the ablation "w/o MLM" of table 3: the contrast alone."""
     complement: bool = True
-    """False is the ablation "w/o CRM": T^k is a second, independent random mask."""
-    p_drm: Probability | None = None
-    """The rate of that second random mask. The paper does not print it; None takes p_m, as eq. 1 would."""
+    """False is the ablation "w/o CRM": T^k is a second, independent random mask, at the rate p_m, as eq. 1 would."""
     crm_replace: Literal["split", "mask"] = "split"
     """What the selected tokens of T^k become: the same 80/10/10 as T^0, or [MASK] always. The paper does not say."""
     stop_gradient: bool = True
@@ -128,8 +133,7 @@ class CMLM(Objective):
                 ids, maskable, selected, config.p_c, **options
             )
         else:
-            rate = config.p_m if config.p_drm is None else config.p_drm
-            masked = masking.dynamic_random_mask(ids, maskable, rate, **options)
+            masked = masking.dynamic_random_mask(ids, maskable, config.p_m, **options)
         return {**batch, "input_ids": masked.input_ids, "selected": masked.selected}
 
     def local_sums(self, name, hidden, view):
@@ -176,10 +180,8 @@ class Predictor(nn.Module):
 
     def __init__(self, width: int):
         super().__init__()
-        self.w1, self.w2 = (
-            nn.Linear(width, width, bias=False),
-            nn.Linear(width, width, bias=False),
-        )
+        self.w1 = nn.Linear(width, width, bias=False)
+        self.w2 = nn.Linear(width, width, bias=False)
 
     def forward(self, h):
         return self.w2(nn.functional.gelu(self.w1(h)))
@@ -224,11 +226,7 @@ class CSSL(Objective):
     in_tables = "CSSL"
     weights = {"contrast": 1.0}
     # With the predictor of SimSiam.
-    build, vectors, negatives = (
-        CMLM.build,
-        CMLM.vectors,
-        CMLM.negatives,
-    )
+    build, vectors, negatives = CMLM.build, CMLM.vectors, CMLM.negatives
 
     @classmethod
     def paper(cls) -> CSSLConfig:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from contrast_kit import losses, masking
 from contrast_kit.checks import Between, Temperature, Weight, normalise
@@ -50,11 +50,6 @@ class COCOLMConfig(CorruptionConfig):
     """Temperature of eq. 3. Paper: 1."""
     ignore_duplicates: bool = False
     """True leaves other copies of the anchor's own text out of its negatives. The paper does not."""
-    lm_variant: Literal["paper", "authors_code"] = "paper"
-    """L_LM as printed, the log of the copy mixture; or as the authors posted it, the cross-entropy weighted by the
-    stopped p_copy(0): another loss (`losses.corrective_lm`)."""
-    scl_head: bool = False
-    """False: s is h_[CLS], as printed. True: the released code's head before the cosine: dense, gelu, LayerNorm."""
     lm_projection: bool = False
     """True gives the main model's word scores the projection of BERT's head. Paper: without, for "the training
     stability" (appendix D); the auxiliary model always has it."""
@@ -111,7 +106,6 @@ class COCOLM(Corrupting):
         super().build()
         if self.config.task == "plain_lm":
             self.copy_head = None
-        self.scl_head = SCLHead(self.encoder.width) if self.config.scl_head else None
 
     def set_word_scores(self):
         if self.config.task == "rtd":
@@ -188,7 +182,7 @@ class COCOLM(Corrupting):
             copying = positions.rows(copy_logits)  # [M]
             real, how = view["attention_mask"], dict(reduction="sum")
             sums = {"copy": losses.copy(copy_logits, ids, original, real, **how)}
-            how |= dict(variant=config.lm_variant, stop_gradient=config.stop_gradient)
+            how["stop_gradient"] = config.stop_gradient
             sums["lm"] = losses.corrective_lm(scores, copying, read, labels, **how)
             shown = copy_accuracies(copy_logits, view)
         if config.diagnostics:
@@ -199,16 +193,12 @@ class COCOLM(Corrupting):
         return self.contrastive and name != "masked"
 
     def vectors(self, name, hidden, view):
-        """s = h_[CLS] of X^MLM, or of the crop, [B, D]."""
-        s = self.encoder.pool(hidden, view)  # [B, T, D] → [B, D]
-        return {"s": s if self.scl_head is None else self.scl_head(s)}
+        """s = h_[CLS] of X^MLM, or of the crop, [B, D], as printed; the released code puts a head on it."""
+        return {"s": self.encoder.pool(hidden, view)}  # [B, T, D] → [B, D]
 
     def contrast(self, vectors, facts):
         """Eq. 3, both ways, and with `diagnostics` the mean cosines of figure 7."""
-        corrupted, cropped = (
-            vectors["corrupted"]["s"],
-            vectors["crop"]["s"],
-        )  # [B, D] each
+        corrupted, cropped = vectors["corrupted"]["s"], vectors["crop"]["s"]  # [B, D]
         ids = duplicates(facts, self.config.ignore_duplicates)
         loss = losses.nt_xent(corrupted, cropped, self.config.tau, ids=ids)  # eq. 3
         parts = {"contrast": loss}
@@ -216,6 +206,7 @@ class COCOLM(Corrupting):
             parts |= mean_cosines(corrupted, cropped)
         return parts
 
+    @torch.no_grad()
     def correct(self, texts: list[str]) -> list[list["Correction"]]:
         """Read strings as the trained main model does: for each token, is it original, and which word belongs there?
 
@@ -225,18 +216,22 @@ class COCOLM(Corrupting):
             raise ValueError(
                 f"Only task='clm' or 'all_token' learns to correct words, not {self.config.task!r}."
             )
-        return corrections(self, texts)
-
-
-class SCLHead(nn.Module):
-    """The released code's head before the cosine: dense, gelu, LayerNorm; [B, D] → [B, D]. The paper prints none."""
-
-    def __init__(self, width: int):
-        super().__init__()
-        self.dense, self.norm = nn.Linear(width, width), nn.LayerNorm(width)
-
-    def forward(self, s):
-        return self.norm(nn.functional.gelu(self.dense(s)))
+        tokenizer = self.encoder.tokenizer
+        with evaluating(self):
+            view = self.encoder.view_of(texts)
+            words = view["attention_mask"].bool()  # [B, T]
+            for special in (tokenizer.cls_token_id, tokenizer.sep_token_id):
+                words &= view["input_ids"] != special
+            ids = view["input_ids"][words]  # [N]
+            states = self.encoder(view)[words]  # [N, D]
+            copying = self.copy_head(states)  # [N, D] → [N]
+            chances = p_lm(self.encoder.mlm_logits(states), copying, ids)  # [N, V]
+        p_word, best = chances.max(-1)  # [N] each
+        tokens = tokenizer.convert_ids_to_tokens(ids.tolist())
+        proposed = tokenizer.convert_ids_to_tokens(best.tolist())
+        p_copy = copying.sigmoid().tolist()
+        rows = map(Correction, tokens, p_copy, proposed, p_word.tolist())
+        return [[next(rows) for _ in range(count)] for count in words.sum(1).tolist()]
 
 
 @torch.no_grad()
@@ -249,9 +244,8 @@ def mean_cosines(a: Tensor, b: Tensor) -> dict[str, Tensor]:
     a, b = normalise(a, "a"), normalise(b, "b")
     n = 2 * len(a)
     positive = (a * b).sum()  # [B, D] → []
-    everything = (
-        (a.sum(0) + b.sum(0)).square().sum()
-    )  # [D] → []: the sum of all n² cosines
+    # The sum of all n² cosines: [D] → [].
+    everything = (a.sum(0) + b.sum(0)).square().sum()
     negative = (everything - n - 2 * positive) / max(1, n * (n - 2))
     return {"cos_positive": positive / len(a), "cos_negative": negative}
 
@@ -280,27 +274,3 @@ class Correction(NamedTuple):
     p_copy: float  # that the token is original
     word: str  # the most probable word here under p_LM, often the token itself
     p_word: float  # its probability
-
-
-@torch.no_grad()
-def corrections(objective: Corrupting, texts: list[str]) -> list[list[Correction]]:
-    """What `COCOLM.correct` returns; `objective` has an `encoder` and a `copy_head` that have learned p_LM."""
-    tokenizer = objective.encoder.tokenizer
-    with evaluating(objective):
-        view = objective.encoder.view_of(texts)
-        words = view["attention_mask"].bool()  # [B, T]
-        for special in (tokenizer.cls_token_id, tokenizer.sep_token_id):
-            words &= view["input_ids"] != special
-        ids = view["input_ids"][words]  # [N]
-        states = objective.states("corrupted", view)[words]  # [N, D]
-        copying = objective.copy_head(states)  # [N, D] → [N]
-        best = p_lm(objective.encoder.mlm_logits(states), copying, ids).max(
-            -1
-        )  # [N, V] → [N]
-    tokens, proposed = map(
-        tokenizer.convert_ids_to_tokens, (ids.tolist(), best.indices.tolist())
-    )
-    rows = map(
-        Correction, tokens, copying.sigmoid().tolist(), proposed, best.values.tolist()
-    )
-    return [[next(rows) for _ in range(count)] for count in words.sum(1).tolist()]

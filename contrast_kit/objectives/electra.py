@@ -18,13 +18,14 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from contrast_kit import losses, masking
+from contrast_kit._util import seeded
 from contrast_kit.checks import Weight
 from contrast_kit.data.texts import frame_of
 from contrast_kit.encoder.encoder import Encoder, View
 from contrast_kit.encoder.folders import COPY_HEAD, located
 from contrast_kit.encoder.word_head import remove_bias
 from contrast_kit.objectives.auxiliary import CorruptionConfig, make_auxiliary
-from contrast_kit.objectives.base import Objective, seeded, texts_of, words_at
+from contrast_kit.objectives.base import Objective, texts_of, words_at
 
 LOSSES = ("aux_mlm", "rtd", "copy", "lm", "all_token")
 """The parts that are losses; the other parts on a corrupted text are diagnostics."""
@@ -243,6 +244,21 @@ def word_accuracies(
 # -- ELECTRA ---------------------------------------------------------------------------------------------------------
 
 
+def detection_sums(
+    objective: Corrupting, hidden: Tensor, view: View
+) -> dict[str, Tensor]:
+    """L_RTD over all real tokens, summed (COCO-LM 3.1)."""
+    is_original = view["input_ids"] == view["original"]  # [B, T]
+    logits = objective.copy_head(hidden)  # [B, T, D] → [B, T]
+    loss = losses.replaced_token_detection(
+        logits, is_original, view["attention_mask"], reduction="sum"
+    )
+    sums = {"rtd": loss}
+    if objective.config.diagnostics:
+        sums |= copy_accuracies(logits, view)
+    return sums
+
+
 @dataclass(frozen=True)
 class ELECTRAConfig(CorruptionConfig):
     """ELECTRA as COCO-LM's paper trains it for comparison; samples are drawn without dropout, as COCO-LM draws them."""
@@ -282,26 +298,29 @@ class ELECTRA(Corrupting):
     def weights(self):
         return self.auxiliary_weight | {"rtd": self.config.lambda_rtd}
 
-    def token_sums(self, hidden, view):
-        return detection_sums(self, hidden, view)
-
-
-def detection_sums(
-    objective: Corrupting, hidden: Tensor, view: View
-) -> dict[str, Tensor]:
-    """L_RTD over all real tokens, summed (COCO-LM 3.1)."""
-    is_original = view["input_ids"] == view["original"]  # [B, T]
-    logits = objective.copy_head(hidden)  # [B, T, D] → [B, T]
-    loss = losses.replaced_token_detection(
-        logits, is_original, view["attention_mask"], reduction="sum"
-    )
-    sums = {"rtd": loss}
-    if objective.config.diagnostics:
-        sums |= copy_accuracies(logits, view)
-    return sums
+    token_sums = detection_sums
 
 
 # -- All-Token MLM ---------------------------------------------------------------------------------------------------
+
+
+def all_token_sums(
+    objective: Corrupting, hidden: Tensor, view: View
+) -> dict[str, Tensor]:
+    """L_LM over all real tokens, with a copy mechanism that it learns along the way, summed (COCO-LM 3.3)."""
+    copy_logits = objective.copy_head(hidden)  # [B, T, D] → [B, T]
+    real = view["attention_mask"].bool()  # [B, T], N of them True
+    scores, positions = words_at(objective.encoder, hidden, real, share=1.0)  # [N, V]
+    # [N] each
+    copying, read = positions.rows(copy_logits), positions.rows(view["input_ids"])
+    original = positions.labels(view["original"])  # [N]
+    sums = {
+        "all_token": losses.all_token_lm(scores, copying, read, original, reduction="sum")
+    }
+    if objective.config.diagnostics:
+        sums |= copy_accuracies(copy_logits, view)
+        sums |= word_accuracies(scores, copying, read, original)
+    return sums
 
 
 @dataclass(frozen=True)
@@ -334,26 +353,4 @@ class AllTokenMLM(Corrupting):
     def weights(self):
         return self.auxiliary_weight | {"all_token": 1.0}
 
-    def token_sums(self, hidden, view):
-        return all_token_sums(self, hidden, view)
-
-
-def all_token_sums(
-    objective: Corrupting, hidden: Tensor, view: View
-) -> dict[str, Tensor]:
-    """L_LM over all real tokens, with a copy mechanism that it learns along the way, summed (COCO-LM 3.3)."""
-    copy_logits = objective.copy_head(hidden)  # [B, T, D] → [B, T]
-    real = view["attention_mask"].bool()  # [B, T], N of them True
-    scores, positions = words_at(objective.encoder, hidden, real, share=1.0)  # [N, V]
-    copying, read = (
-        positions.rows(copy_logits),
-        positions.rows(view["input_ids"]),
-    )  # [N] each
-    original = positions.labels(view["original"])  # [N]
-    sums = {
-        "all_token": losses.all_token_lm(scores, copying, read, original, reduction="sum")
-    }
-    if objective.config.diagnostics:
-        sums |= copy_accuracies(copy_logits, view)
-        sums |= word_accuracies(scores, copying, read, original)
-    return sums
+    token_sums = all_token_sums

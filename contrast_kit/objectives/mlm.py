@@ -3,12 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
-
-from contrast_kit import masking
 from contrast_kit.checks import Probability, Settings
-from contrast_kit.encoder.encoder import View
-from contrast_kit.objectives.base import Objective, mlm_count, mlm_sum
+from contrast_kit.objectives.base import Objective, mlm_count, mlm_sum, random_mask
 
 
 @dataclass(frozen=True)
@@ -22,10 +18,6 @@ class MLMConfig(Settings):
     mlm_mean: Literal["tokens", "sequences"] = "tokens"
     """Mean over all selected tokens of the batch (every implementation), or first within each sequence, then over
     sequences (as CMLM eq. 6 may be read). They differ when sequences have different lengths."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        masking.check_split(self.split)
 
 
 class MLM(Objective):
@@ -58,15 +50,3 @@ class MLM(Objective):
 
     def term_counts(self, name, view):
         return {"mlm": mlm_count(view, self.config.mlm_mean)}
-
-
-def random_mask(
-    objective: Objective, batch: View, generator: torch.Generator | None
-) -> View:
-    """T^0 of CMLM eq. 3: a dynamic random mask drawn anew at every call, with the `targets` to recover."""
-    config, words = objective.config, objective.encoder.vocabulary
-    ids, maskable = batch["input_ids"], masking.allowed(batch)  # [B, T] each
-    masked = masking.dynamic_random_mask(
-        ids, maskable, config.p_m, split=config.split, generator=generator, **words
-    )
-    return masking.masked_view(batch, masked)

@@ -142,7 +142,7 @@ class FineTune(Objective):
 
 
 class Head(nn.Module):
-    """From the sequence vector to class scores: [B, D] -> [B, C]. `feature` is what the last linear map reads."""
+    """From the sequence vector to class scores, [B, D] -> [B, C]: dropout, linear; or dropout, dense, tanh before."""
 
     def __init__(self, width: int, classes: int, dropout: float, tanh: bool):
         super().__init__()
@@ -154,14 +154,10 @@ class Head(nn.Module):
             nn.init.normal_(linear.weight, std=0.02)
             nn.init.zeros_(linear.bias)
 
-    def feature(self, pooled: Tensor) -> Tensor:
-        """The vector before the softmax projection, [B, D]: `pooled` itself, or tanh of a dense map of it."""
-        return (
-            pooled if self.dense is None else torch.tanh(self.dense(self.dropout(pooled)))
-        )
-
     def forward(self, pooled):
-        return self.out(self.dropout(self.feature(pooled)))
+        if self.dense is not None:
+            pooled = torch.tanh(self.dense(self.dropout(pooled)))
+        return self.out(self.dropout(pooled))
 
 
 def check_labels(label: Tensor | None, classes: int) -> None:
@@ -201,9 +197,6 @@ class SCLConfig(FineTuneConfig):
     reduction: Literal["mean", "sum", "mean_valid"] = "mean"
     """Eq. 3 prints a "sum" over the anchors beside the mean of eq. 2: at batch size N the contrast weighs N times what
     λ says. "mean" puts both on one scale at any N; "mean_valid" is over the anchors with a positive."""
-    phi: Literal["hidden", "feature"] = "hidden"
-    """What is contrasted: "hidden", the last hidden state of the first token ("embedding of [CLS]"), or "feature", what
-    the softmax projection reads (under a dropout mask of its own). They differ with head="tanh" only."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -242,9 +235,7 @@ class SCL(FineTune):
     def paper(cls) -> SCLConfig:
         """Eq. 1 to 3 as printed (the sum). Its first edition prints neither λ = 0.9 nor τ = 0.3: both are the public
         scripts' values, whose contrast has no gradient. (A later edition was not read.)"""
-        return SCLConfig(
-            lam=0.9, tau=0.3, reduction="sum", head="linear", phi="hidden", dropout=0.1
-        )
+        return SCLConfig(lam=0.9, tau=0.3, reduction="sum", head="linear", dropout=0.1)
 
     @property
     def contrastive(self):
@@ -264,15 +255,12 @@ class SCL(FineTune):
         )
 
     def vectors(self, name, hidden, view):
-        """Φ, [B, D]."""
-        pooled = self.encoder.pool(hidden, view)  # [B, T, D] -> [B, D]
-        return {"h": pooled if self.config.phi == "hidden" else self.head.feature(pooled)}
+        """Φ, [B, D]: the encoder's own vector ("embedding of [CLS]"), before any head."""
+        return {"h": self.encoder.pool(hidden, view)}  # [B, T, D] -> [B, D]
 
     def contrast(self, vectors, facts):
         """Eq. 3, and how many texts have no positive in the batch."""
         h, label = vectors["text"]["h"], facts["label"].long()
         loss = losses.sup_con(h, label, self.config.tau, reduction=self.config.reduction)
-        sizes = label.new_zeros(self.config.classes).scatter_add(
-            0, label, torch.ones_like(label)
-        )  # [C]
+        sizes = (label[:, None] == label).sum(1)  # [N, N] -> [N], of each text's class
         return {"scl": loss, "without_positive": (sizes == 1).sum().to(loss)}

@@ -5,15 +5,13 @@ the four papers here, but the baseline that everybody knows.
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 from torch import nn
 
 from contrast_kit import losses
 from contrast_kit._util import warn
-from contrast_kit.checks import Probability, Settings, Temperature, Weight
-from contrast_kit.masking.noise import Mask
-from contrast_kit.objectives.base import Objective, duplicates, mlm_count, mlm_sum, others
+from contrast_kit.checks import Settings, Temperature
+from contrast_kit.objectives.base import Objective, duplicates, others
 
 
 @dataclass(frozen=True)
@@ -22,15 +20,8 @@ class SimCSEConfig(Settings):
 
     tau: Temperature = 0.05
     """Temperature of eq. 4. Paper: 0.05."""
-    contrast: Literal["info_nce", "nt_xent"] = "info_nce"
-    """Paper: "info_nce", N candidates, one direction (eq. 4). "nt_xent": both directions, and negatives of the anchors'
-    own pass too, as in COCO-LM and CAPT."""
     projector: bool = True
     """A dense layer with tanh on the sequence vector, while training only. Paper: yes, on the first token's vector."""
-    mlm_weight: Weight = 0.0
-    """λ of a masked-LM loss on a third, masked pass. Paper: 0; 0.1 helps transfer tasks, harms sentence similarity."""
-    p_m: Probability = 0.15
-    """Rate of that mask."""
     ignore_duplicates: bool = False
     """True leaves other copies of the anchor's own text out of its negatives. The paper does not."""
 
@@ -41,8 +32,8 @@ class SimCSE(Objective):
     SimCSE, eq. 4: -log( e^{sim(h_i^{z_i}, h_i^{z'_i})/τ} / Σ_{j=1..N} e^{sim(h_i^{z_i}, h_j^{z'_j})/τ} ), where z and
     z' are two dropout masks. In the denominator: N terms, the second passes of all texts of the batch.
 
-    Views: `"first"` and `"second"`, the same clean batch; `encode` draws a dropout mask for each. With `mlm_weight`
-    also `"masked"`, for the masked LM alone. The result is the encoder's vectors, without the projector.
+    Views: `"first"` and `"second"`, the same clean batch; `encode` draws a dropout mask for each. The result is the
+    encoder's vectors, without the projector.
 
     Relation to its neighbours: it is `CAPT` with another noise, one direction and no queue. Without dropout, the
     positive's cosine is 1 whatever the encoder does; only spreading is left to learn (the paper's "p = 0" and "fixed
@@ -52,73 +43,44 @@ class SimCSE(Objective):
         >>> import contrast_kit as ck
         >>> texts = ["the red kite flies over the shelf", "a small drum stands by the door"]
         >>> encoder = ck.Encoder.tiny(ck.data.train_tokenizer(texts, vocab_size=60), dropout=0.1)
-        >>> sorted(ck.objectives.SimCSE(encoder, mlm_weight=0.1)(ck.data.Texts(texts, encoder.tokenizer).batch([0, 1])))
-        ['contrast', 'loss', 'mlm']
+        >>> sorted(ck.objectives.SimCSE(encoder)(ck.data.Texts(texts, encoder.tokenizer).batch([0, 1])))
+        ['contrast', 'loss']
     """
 
     Config = SimCSEConfig
     in_tables = "SimCSE"
+    weights = {"contrast": 1.0}
 
     @classmethod
     def paper(cls) -> SimCSEConfig:
-        """The unsupervised setting: eq. 4, τ = 0.05, projector while training, no masked LM."""
-        return SimCSEConfig(tau=0.05, contrast="info_nce", projector=True, mlm_weight=0.0)
+        """The unsupervised setting: eq. 4, τ = 0.05, projector while training."""
+        return SimCSEConfig(tau=0.05, projector=True)
 
     def build(self):
         width = self.encoder.width
-        self.projector = (
-            nn.Sequential(nn.Linear(width, width), nn.Tanh())
-            if self.config.projector
-            else None
-        )
-        if not any(
-            module.p
-            for module in self.encoder.modules()
-            if isinstance(module, nn.Dropout)
-        ):
+        self.projector = None
+        if self.config.projector:
+            self.projector = nn.Sequential(nn.Linear(width, width), nn.Tanh())
+        modules = self.encoder.modules()
+        if not any(module.p for module in modules if isinstance(module, nn.Dropout)):
             warn(
                 "SimCSE's only noise is dropout and this encoder has no dropout, so both passes of a text are equal: "
                 "build it with dropout=0.1."
             )
 
-    @property
-    def weights(self):
-        weights = {"contrast": 1.0}
-        if self.config.mlm_weight:
-            weights["mlm"] = self.config.mlm_weight
-        return weights
-
     def negatives(self, facts):
-        """N - 1 in eq. 4; in the symmetric form also those of the anchors' own pass."""
-        passes = {"info_nce": 1, "nt_xent": 2}[self.config.contrast]
-        return passes * others(facts, self.config.ignore_duplicates)
+        """N - 1 (eq. 4)."""
+        return others(facts, self.config.ignore_duplicates)
 
     def views(self, batch, generator=None):
-        views = {"first": dict(batch), "second": dict(batch)}
-        if self.config.mlm_weight:
-            views["masked"] = Mask(self.config.p_m)(
-                batch, generator, self.encoder.vocabulary
-            )
-        return views
-
-    def local_sums(self, name, hidden, view):
-        """Masked LM on the masked copy, where there is one."""
-        return {"mlm": mlm_sum(self.encoder, hidden, view)} if name == "masked" else {}
+        return {"first": dict(batch), "second": dict(batch)}
 
     def vectors(self, name, hidden, view):
         """`"h"`, [B, D], of either pass."""
         h = self.encoder.pool(hidden, view)  # [B, T, D] -> [B, D]
         return {"h": h if self.projector is None else self.projector(h)}
 
-    def term_counts(self, name, view):
-        return {"mlm": mlm_count(view)} if name == "masked" else {}
-
-    def contrasted(self, name):
-        return name != "masked"
-
     def contrast(self, vectors, facts):
         first, second = vectors["first"]["h"], vectors["second"]["h"]  # [B, D] each
         ids = duplicates(facts, self.config.ignore_duplicates)
-        if self.config.contrast == "info_nce":
-            return {"contrast": losses.info_nce(first, second, self.config.tau, ids=ids)}
-        return {"contrast": losses.nt_xent(first, second, self.config.tau, ids=ids)}
+        return {"contrast": losses.info_nce(first, second, self.config.tau, ids=ids)}

@@ -5,5 +5,3 @@ from contrast_kit.training.gradient import gradient
 from contrast_kit.training.plan import Plan, plan
 from contrast_kit.training.run import Run
 from contrast_kit.training.settings import Training
-
-__all__ = ["Plan", "Run", "Training", "fit", "gradient", "plan"]

@@ -11,7 +11,6 @@ of device, so does the noise). On the same number everything is restored, and on
 
 import dataclasses
 import json
-import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -110,10 +109,9 @@ def _of_all_processes(state: Tensor, device: torch.device) -> Tensor:
 
 def _tidy(folder: Path, keep: int = 2) -> None:
     """Delete all but the newest checkpoints, and what a run left that was killed while it wrote or deleted one."""
-    for rest in folder.glob(".step-*"):
-        # Another name is the reader's.
-        if re.fullmatch(r"\.step-\d{8,}\.(draft|gone)", rest.name):
-            shutil.rmtree(rest, ignore_errors=True)
+    # Another name is the reader's.
+    for rest in [*folder.glob(".step-*.draft"), *folder.glob(".step-*.gone")]:
+        shutil.rmtree(rest, ignore_errors=True)
     for old in checkpoints(folder)[:-keep]:
         remove_folder(old)
 

@@ -89,15 +89,13 @@ def anywhere(fact: bool, device: torch.device) -> bool:
     return bool(total(torch.tensor(float(fact), device=device))) if count() > 1 else fact
 
 
-def gather(rows: Tensor, length: int | None = None) -> Tensor:
+def gather(rows: Tensor, length: int) -> Tensor:
     """The rows of all processes in order, [B_rank, …] → [B, …], where B, the `length`, was shared out by `own`.
 
-    Gradient flows to this process's own rows only. Without `length` the processes first add up their rows.
+    Gradient flows to this process's own rows only.
     """
     if count() == 1:
         return rows
-    if length is None:
-        length = int(total(torch.tensor(len(rows), device=rows.device)))
     sizes = [share.stop - share.start for share in shares(length)]
     padded = rows.new_zeros(sizes[0], *rows.shape[1:])  # all processes send equally much
     padded[: len(rows)] = rows.detach()

@@ -227,11 +227,9 @@ class _Loop:
 
     def not_finite_error(self, step: int, problem: str) -> FloatingPointError:
         """The error that stops a run at a NaN: what it met, where to go back to, what usually helps."""
-        rows = self.result.rows
-        before = describe(rows[-1]) if rows else "none"
         good = checkpoint.describe_newest(self.result.folder)
         error = FloatingPointError(
-            f"Step {step + 1} is not finite: {problem.rstrip('.')} (the step logged before: {before}); {good}. "
+            f"Step {step + 1} is not finite: {problem.rstrip('.')}; {good}. "
             "A lower lr, a longer warmup or a larger tau usually helps."
         )
         error.run = self.result

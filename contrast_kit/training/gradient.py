@@ -140,7 +140,9 @@ def gradient(
             if objective.contrastive:  # step 2
                 vectors = each_rows(leaves, partial(distributed.gather, length=size))
                 parts = objective.contrast(vectors, facts)
-                send_to_leaves(objective.total(parts) / len(batches), leaves)
+                # Weights of the contrast itself, if it has any, learn on the first process alone.
+                only = None if distributed.rank() == 0 else rows_in(leaves)
+                backward(objective.total(parts) / len(batches), only)
                 for name, part in parts.items():
                     add(contrasts, {name: part.detach() / len(batches)})
             for piece in waiting:  # step 3
@@ -191,12 +193,9 @@ def each_rows(vectors: Vectors, function: Callable[[Tensor], Tensor]) -> Vectors
     }
 
 
-def send_to_leaves(loss: Tensor, leaves: Vectors) -> None:
-    """The backward of the contrast. Its own weights, if it has any, learn on the first process alone."""
-    if distributed.rank() == 0:
-        backward(loss)
-    elif leaves:
-        backward(loss, [rows for heads in leaves.values() for rows in heads.values()])
+def rows_in(vectors: Vectors) -> list[Tensor]:
+    """The same vectors as a list."""
+    return [rows for heads in vectors.values() for rows in heads.values()]
 
 
 def backward(loss: Tensor | float, only: list[Tensor] | None = None) -> None:

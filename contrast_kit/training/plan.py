@@ -31,8 +31,7 @@ CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 class Plan:
     """What `plan` found out; printed, it is a short table. Bytes and seconds are of one process.
 
-    `negatives`: those that an anchor meets, on average; None for a method whose contrast has none, or that has no
-    contrast; NaN for one that does not say.
+    `negatives`: those that an anchor meets, on average; None where a method has none; NaN for one that does not say.
     """
 
     method: str
@@ -45,7 +44,6 @@ class Plan:
     processes: int
     steps: int
     negatives: float | None
-    contrastive: bool
     state_bytes: int
     """Weights, gradients and the optimizer's two moments; a memory queue."""
     step_bytes: int
@@ -94,10 +92,8 @@ class Plan:
         return "\n  ".join(lines)
 
     def _negatives(self) -> str:
-        if not self.contrastive:
-            return "none: no contrast here, so accumulating batches and one larger batch are the same"
         if self.negatives is None:
-            return "none: this contrast only pulls positives together"
+            return "none here, so accumulating batches and one larger batch are the same"
         if math.isnan(self.negatives):
             return f"unknown: {self.method} has no method `negatives` that counts them"
         return f"{self.negatives:,.4g} an anchor"
@@ -171,7 +167,6 @@ def plan(
         processes=processes,
         steps=steps,
         negatives=objective.negatives(facts),
-        contrastive=objective.contrastive,
         state_bytes=_bytes([*objective.parameters(), *objective.buffers()])
         + 3 * _bytes(trained),
         step_bytes=kept,
@@ -252,11 +247,9 @@ class _Held:
 
     def __init__(self, kept: Kept, tensor: Tensor):
         # Detached: a result that its own graph keeps would hold that graph, and neither would ever be freed.
-        self.kept, self.tensor, self.storage = (
-            kept,
-            tensor.detach(),
-            tensor.untyped_storage(),
-        )
+        self.kept = kept
+        self.tensor = tensor.detach()
+        self.storage = tensor.untyped_storage()
         kept.change(self.storage, 1)
 
     def __del__(self) -> None:

@@ -10,10 +10,8 @@ from typing import Annotated, Any, Literal
 import torch
 from torch import nn
 
-from contrast_kit import fast
 from contrast_kit._util import warn
 from contrast_kit.checks import Between, Count, Settings, known_fields
-from contrast_kit.objectives import schedules
 
 NEW_LR, PRETRAINED_LR = 5e-4, 2e-5
 """The learning rates where none is given: for a new encoder, and for one opened from a checkpoint."""
@@ -71,7 +69,7 @@ class Training(Settings):
     """Largest norm of the whole gradient (COCO-LM: 2.0); None leaves it as it is."""
     precision: Literal["float32", "bf16"] = "float32"
     """bf16 encodes under autocast; weights, similarities and the optimizer stay in float32. Some processors are much
-    slower with it: `fit` measures this and warns."""
+    slower with it: `python -m contrast_kit check` measures this."""
     max_length: Count = 128
     """Tokens at which a text is cut; an encoder that takes fewer cuts it there. Ready `Texts` stay as they are."""
     group_by_length: bool = True
@@ -143,7 +141,16 @@ def adamw(objective: nn.Module, training: Training) -> torch.optim.AdamW:
 
 
 def learning_rate(step: int, total: int, training: Training) -> float:
-    """The rate of optimizer step `step` = 0, 1, …: the schedule steps once per optimizer step, never per chunk."""
+    """The rate of optimizer step `step` = 0, 1, … of `total`: up in a straight line, then down in one, or level.
+
+    BERT's and RoBERTa's schedule, printed by CAPT, and by COCO-LM for fine-tuning. `step` counts the updates *already
+    made*, never chunks: with a warm-up the first update has rate 0, and the last one still moves the weights, as in
+    transformers' `get_linear_schedule_with_warmup`.
+
+    >>> from contrast_kit.training.settings import Training, learning_rate
+    >>> [learning_rate(t, 10, Training(lr=1.0, warmup=0.2)) for t in (0, 1, 2, 6, 9)]
+    [0.0, 0.5, 1.0, 0.5, 0.125]
+    """
     alone = round(training.warm_heads * total)
     decay = training.decay
     # The heads alone, with a warm-up of their own; afterwards all begins anew.
@@ -152,18 +159,15 @@ def learning_rate(step: int, total: int, training: Training) -> float:
     else:
         step, total = step - alone, total - alone
     warmup = round(training.warmup * total)
-    if decay == "linear":
-        return training.lr * schedules.linear_warmup_linear_decay(step, total, warmup)
-    return training.lr * min(1.0, step / warmup if warmup else 1.0)
+    if step < warmup:
+        return training.lr * (step / warmup)
+    if decay == "none":
+        return training.lr
+    return training.lr * ((total - step) / (total - warmup))
 
 
 def autocast(precision: str, device: torch.device) -> Callable[[], Any]:
-    """Makes the context for encoding in `precision`. Warns of a processor that is clearly slower in bf16."""
+    """Makes the context for encoding in `precision`."""
     if precision == "float32":
         return nullcontext
-    if device.type == "cpu":
-        speed = fast.kernels.bfloat16_speed()
-        if speed < 0.7:
-            slower = f"Here a product in bfloat16 takes {1 / speed:.1f} times as long as in float32"
-            warn(f"{slower}: take precision='float32'.")
     return partial(torch.autocast, device.type, dtype=torch.bfloat16)

@@ -4,8 +4,8 @@ import copy
 from typing import Any
 
 import numpy as np
-import torch
 
+from contrast_kit._util import seeded
 from contrast_kit.data import text_columns
 from contrast_kit.data.rows import column, column_names, unlabelled
 from contrast_kit.encoder import Encoder
@@ -83,13 +83,10 @@ def random_twin(encoder: Encoder, seed: int = 10_007) -> Encoder:
     >>> twin.encode("a kite").shape, torch.equal(twin.encode("a kite"), encoder.encode("a kite"))
     (torch.Size([1, 128]), False)
     """
-    # Weights are drawn on the CPU: no other stream is touched.
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed)
+    with seeded(seed):
         model = type(encoder.model)(copy.deepcopy(encoder.model.config))
     twin = Encoder(model, encoder.tokenizer, encoder.pooling)
     twin.normalizes = encoder.normalizes
     if not encoder.projection:
-        bias = encoder.model.get_output_embeddings().bias
-        twin.use_plain_head(bias=bias is not None and bias.requires_grad)
+        twin.use_plain_head()
     return twin.to(encoder.device).eval()
