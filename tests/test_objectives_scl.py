@@ -217,11 +217,10 @@ def test_classes_are_counted_in_the_rows(encoder):
 
 def test_the_papers_setting():
     paper = SCL.paper()
-    assert (paper.lam, paper.tau, paper.reduction, paper.phi, paper.dropout) == (
+    assert (paper.lam, paper.tau, paper.reduction, paper.dropout) == (
         0.9,
         0.3,
         "sum",
-        "hidden",
         0.1,
     )
 

@@ -412,7 +412,7 @@ def test_a_loss_that_is_not_finite_stops_with_step_parts_and_checkpoint(
 
     with pytest.raises(
         FloatingPointError,
-        match=r"Step 7 .*is nan.*before: step 6, loss \d.*step-00000005",
+        match=r"Step 7 .*is nan.*step-00000005",
     ) as caught:
         ck.fit(
             objective,
@@ -438,7 +438,7 @@ def test_a_gradient_that_is_not_finite_stops_between_two_rows_of_the_history(
 
     encoder.model.lm_head.bias.register_hook(spoil)
     with pytest.raises(
-        FloatingPointError, match=r"Step 12 .*grad_norm nan.*step 10, loss.*step-00000009"
+        FloatingPointError, match=r"Step 12 .*grad_norm nan.*step-00000009"
     ):
         ck.fit(
             ck.objectives.MLM(encoder), texts, steps=15, log_every=10, save_every=3, folder=tmp_path, progress=False

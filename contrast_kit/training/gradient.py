@@ -200,5 +200,5 @@ def rows_in(vectors: Vectors) -> list[Tensor]:
 
 def backward(loss: Tensor | float, only: list[Tensor] | None = None) -> None:
     """Send a loss backward, or to some leaves `only`; unless no part of it is trained, as with diagnostics alone."""
-    if isinstance(loss, Tensor) and loss.requires_grad:
+    if isinstance(loss, Tensor) and loss.requires_grad and only != []:
         loss.backward(inputs=only)
