@@ -48,6 +48,7 @@ def other_than(old: object, rng: Random, words: Sequence[Any]) -> Any:
 def facts(record: Record) -> dict[str, object]:
     """The fields that a record tells, with their values.
 
+    >>> from contrast_kit.data.toyshop import Stock
     >>> facts(Stock(number=3, good="drum", shelf="on the top shelf"))
     {'number': 3, 'good': 'drum', 'shelf': 'on the top shelf'}
     """
@@ -88,6 +89,7 @@ def entails(a: Record, b: Record) -> bool:
     Opinions must be the same person's, on the same thing or part, and at least as strong: "very sturdy"
     entails "sturdy".
 
+    >>> from contrast_kit.data.toyshop import Stock
     >>> a = Stock(number=3, good="drum", shelf="on the top shelf", colour="red")
     >>> entails(a, replace(a, colour="")), entails(replace(a, colour=""), a)
     (True, False)
@@ -112,6 +114,7 @@ def contradicts(a: Record, b: Record) -> bool:
     Two opinions contradict each other only where they are the same person's on the same point, with opposite
     polarity.
 
+    >>> from contrast_kit.data.toyshop import Stock
     >>> a = Stock(number=3, good="drum", shelf="on the top shelf", colour="red")
     >>> contradicts(a, replace(a, colour="blue")), contradicts(a, replace(a, colour=""))
     (True, False)
@@ -153,6 +156,7 @@ def similarity(a: Record, b: Record) -> float:
     counts as the record has it, though its sentence tells one from many only. Records of two kinds have 1.0 where they
     are of one good, 0.4 where their goods are of one department, else 0.
 
+    >>> from contrast_kit.data.toyshop import Visit
     >>> a = Visit(who="Clara", action="buy", number=2, good="kite", colour="red")
     >>> [similarity(a, b) for b in (a, replace(a, colour="blue"), replace(a, good="scooter"), replace(a, who="Tom"))]
     [5.0, 4.6, 4.2, 4.0]

@@ -124,20 +124,15 @@ def families(count: int, ways: int, seed: int = 0) -> dict[str, list[str]]:
 def record_of(sentence: str) -> Meaning:
     """The record that a sentence of the corpus tells (a pair of records for two clauses).
 
-    Sentences of `corpus`, `labelled_corpus`, `probe_pairs` and `triples` are known once they have been made; for a
-    sentence not met yet, the 102,000 of the default corpora are made and searched. Raises ValueError for any other
-    text.
+    Sentences of `corpus`, `labelled_corpus`, `probe_pairs` and `triples` are known once they have been made. Raises
+    ValueError for any other text.
 
     >>> type(record_of(corpus(1)[0])) is not str
     True
     """
-    for shop in SHOPS:
-        if sentence not in _MEANINGS:
-            labelled_corpus(102_000, shop=shop)
     if sentence not in _MEANINGS:
         raise ValueError(
-            f"{shown(sentence)} is not a sentence of the toyshop corpus, so its record is unknown: "
-            "take one from toyshop.corpus(n), or pass a record."
+            f"{shown(sentence)} is no sentence that the toyshop has told here: take one from toyshop.corpus(n)."
         )
     return _MEANINGS[sentence]
 
