@@ -208,7 +208,9 @@ def _available(device: torch.device) -> int:
     if not hasattr(os, "sysconf"):
         return 0
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    limit = CONTAINER_LIMIT.read_text().strip() if CONTAINER_LIMIT.is_file() else ""
+    limit = (
+        CONTAINER_LIMIT.read_text("utf-8").strip() if CONTAINER_LIMIT.is_file() else ""
+    )
     return min(machine, int(limit)) if limit.isdigit() else machine
 
 
