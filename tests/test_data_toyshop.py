@@ -221,13 +221,6 @@ def test_each_seed_has_draws_of_its_own_and_each_kind_its_name():
             assert toyshop.kind_of(line) == kinds[type(toyshop.record_of(line))]
 
 
-def test_an_opinion_tells_one_from_many_only():
-    two = Opinion(good="drum", axis="making", polarity=1, intensity=1, number=2)
-    three = replace(two, number=3)
-    one = replace(two, number=1)
-    assert toyshop.tell(two) == toyshop.tell(three) != toyshop.tell(one)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
