@@ -86,18 +86,18 @@ def test_no_verdict_quotes_what_python_says_of_a_kind(answer):
 
 
 def test_an_answer_of_another_kind_is_told_which_kind_is_asked_for():
-    asked = "Which kind of value does the exercise ask for?"
+    asked = "does not fit. Which kind does the exercise ask for?"
     for name, answer, text in (
         (
             "01.rate",
             0.595,
             "Give a function of p_m and p_c, so that it can be tried with several.",
         ),
-        ("09.shift", 3, f"an answer of type int does not fit. {asked}"),
+        ("09.shift", 3, f"a value of type int {asked}"),
         (
             "01.labels",
             KINDS[-3],
-            f"your function returned a value of type object. {asked}",
+            f"a value of type object {asked}",
         ),
     ):
         assert judge(name, answer).text == text

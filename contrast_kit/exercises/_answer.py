@@ -1,6 +1,5 @@
-"""The reader's function while it is tried: no answer, an error inside it and a wrong kind of value are told apart."""
+"""The reader's function while it is tried: no answer and an error inside it are told apart."""
 
-import dis
 import traceback
 from collections.abc import Callable
 from copy import deepcopy
@@ -10,22 +9,17 @@ from torch import Tensor
 
 
 class NotYet(Exception):
-    """Raised by a checker that finds no answer: the reader has not filled in the cell."""
+    """Raised where there is no answer: the reader has not filled in the cell, or a way through it has no `return`."""
 
 
 class AnswerFailed(Exception):
     """The reader's own function raised: the verdict shows where."""
 
 
-class ReturnedNone(Exception):
-    """The reader's function does something, but returned None."""
-
-
 class Answer:
     """The reader's function, which gets copies: what it changes in place is its own.
 
-    A None from it raises `NotYet` if it is still the stub of the notebook, else `ReturnedNone`; an error inside it
-    raises `AnswerFailed`.
+    A None from it raises `NotYet`; an error inside it raises `AnswerFailed`.
     """
 
     def __init__(self, function: Callable):
@@ -34,13 +28,12 @@ class Answer:
 
     def __call__(self, *args):
         try:
-            value = self.function(*map(copied, args))
+            self.last = self.function(*map(copied, args))
         except Exception as error:
             raise AnswerFailed from error
-        if value is None:
-            raise NotYet if untouched(self.function) else ReturnedNone
-        self.last = value
-        return value
+        if self.last is None:
+            raise NotYet
+        return self.last
 
 
 def copied(value):
@@ -50,16 +43,6 @@ def copied(value):
     if isinstance(value, np.ndarray | dict | list | tuple):
         return deepcopy(value)
     return value
-
-
-def untouched(function: Callable) -> bool:
-    """True for a function that does nothing but return a constant: `return None  # your turn`."""
-    code = getattr(function, "__code__", None)
-    nothing = {"RESUME", "NOP", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE"}
-    return (
-        code is not None
-        and {step.opname for step in dis.get_instructions(code)} <= nothing
-    )
 
 
 def crash(error: BaseException) -> str:

@@ -1,22 +1,15 @@
 """How exercises are registered, and how an answer is tried and judged. The exercises themselves are in `nbNN.py`."""
 
 import importlib
-import pkgutil
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from contrast_kit._util import choose
-from contrast_kit.exercises._answer import (
-    Answer,
-    AnswerFailed,
-    NotYet,
-    ReturnedNone,
-    crash,
-)
+from contrast_kit.exercises._answer import Answer, AnswerFailed, NotYet, crash
 from contrast_kit.exercises._table import Table
-from contrast_kit.exercises._verdict import Progress, Verdict, known, note, show
+from contrast_kit.exercises._verdict import Progress, Verdict, known, note
 
 EXERCISES: dict[str, tuple[str, Callable[[Any], str | None]]] = {}
 """What is said after "right.", and what finds the hint."""
@@ -93,8 +86,8 @@ def names(notebook: str = "") -> list[str]:
     >>> "01.complement" in names("01")
     True
     """
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)], f"{__package__}."):
-        importlib.import_module(module.name)
+    for number in range(14):
+        importlib.import_module(f"{__package__}.nb{number:02d}")
     return sorted(name for name in EXERCISES if notebook in ("", name.partition(".")[0]))
 
 
@@ -103,7 +96,7 @@ def judge(name: str, answer: Any) -> Verdict:
 
     >>> from contrast_kit.exercises import judge
     >>> print(judge("09.shift", 3))
-    ✗ 09.shift: an answer of type int does not fit. Which kind of value does the exercise ask for?
+    ✗ 09.shift: a value of type int does not fit. Which kind does the exercise ask for?
     """
     names()
     right, checker = choose(EXERCISES, name, "exercise")
@@ -114,26 +107,24 @@ def judge(name: str, answer: Any) -> Verdict:
             raise NotYet
         hint = checker(answer)
     except NotYet:
-        words = "not yet answered. Fill in the function above, then run this cell again."
+        words = "not yet answered. Fill in the function above, so that each way through it ends in a `return`."
         return Verdict(name, None, words)
-    except ReturnedNone:
-        hint = "your function ran, but returned None. Does each way through it end in a `return`?"
     except AnswerFailed as failed:
         hint = crash(failed.__cause__)
     except Exception:
         # the checker asks something of the answer that another kind of value does not have
-        hint = f"an answer of type {type(answer).__name__} does not fit."
-        if isinstance(answer, Answer):
-            hint = f"your function returned a value of type {type(answer.last).__name__}."
-        hint += " Which kind of value does the exercise ask for?"
+        kind = type(getattr(answer, "last", answer)).__name__
+        hint = (
+            f"a value of type {kind} does not fit. Which kind does the exercise ask for?"
+        )
     return Verdict(name, hint is None, hint or f"right. {right}")
 
 
 def check(name: str, answer: Any) -> None:
     """Show whether the answer to an exercise is right; if not, a hint that fits the mistake, where it is a common one.
 
-    A coloured ✓ or ✗ and a sentence in a notebook, plain text elsewhere. Where a function stops with an error, its line
-    is named. In a notebook the attempt is noted for `progress`.
+    A ✓ or ✗ and a sentence. Where a function stops with an error, its line is named. In a notebook the attempt is noted
+    for `progress`.
 
     Args:
         name: the exercise, such as "01.complement"; `names()` lists all.
@@ -153,20 +144,17 @@ def check(name: str, answer: Any) -> None:
     verdict = judge(name, answer)
     if verdict.right is not None:
         note(name, verdict.right)
-    show(verdict)
+    print(verdict)
 
 
 def progress() -> Progress:
     """Which exercises of the course are done, in this notebook or another, today or earlier.
 
     `check` notes each try in a notebook: in `.exercises.json`, in the folder in which the notebook runs. Delete that
-    file to begin anew; CONTRAST_KIT_PROGRESS names another file; if it is empty, none is kept. Where the file cannot be
-    written, what this kernel has seen counts.
-
-    Returns a `Progress`: shown by Jupyter as a table, printed as text; its `states` are data.
+    file to begin anew; CONTRAST_KIT_PROGRESS names another file; if it is empty, none is kept.
 
     >>> import contrast_kit as ck
-    >>> ck.exercises.progress().states["01.rate"] is None  # nobody has tried it here
+    >>> ck.exercises.progress()["01.rate"] is None  # nobody has tried it here
     True
     """
     states = known()

@@ -146,6 +146,11 @@ def number(value: Any) -> str:
         return shown(value)
 
 
+def apart(n: int) -> Tensor:
+    """[n, n] bool: each with all but itself."""
+    return ~torch.eye(n, dtype=torch.bool)
+
+
 def draw(*shape: int, seed: int = 0) -> Tensor:
     """Normal numbers in float64."""
     return torch.randn(

@@ -13,7 +13,7 @@ from contrast_kit.exercises._table import draw, shape_of
 @table("00.guess", cases=[(4,), (64,)])
 def guess(B):
     """InfoNCE where all B candidates are alike."""
-    mistakes = {
+    return log(B), {
         "That is the *probability* of the partner. The loss is minus its logarithm.": 1
         / B,
         "The sign: the loss is −log of a probability below 1, so it is positive.": -log(
@@ -28,14 +28,13 @@ def guess(B):
         "Natural logarithms: math.log, not math.log2.": log2(B),
         "0 is the loss of perfect knowledge: the partner with probability 1.": 0.0,
     }
-    return log(B), mistakes
 
 
 @table("00.cosines", cases=[(0.5 * draw(3, 4), 2.0 * draw(3, 4, seed=1))])
 def cosines(a, b):
     """The [B, B] cosines of two batches of vectors."""
     right = ck.losses.cosine_matrix(a, b)
-    mistakes = {
+    return right, {
         (
             "One number per row: you compared each a[i] with its own b[i]. Compare it with every "
             "b[j]: [B, B]."
@@ -56,7 +55,6 @@ def cosines(a, b):
             a
         ),
     }
-    return right, mistakes
 
 
 # 3 of 5 and 2 of 3 rows find their partner.
@@ -81,7 +79,7 @@ def found(similarity):
         return (matrix.argmax(1) == torch.arange(N)).double().mean()
 
     right = share(similarity)
-    mistakes = {
+    return right, {
         "That is the number of rows. Asked: their share, so divide by N.": right * N,
         "You looked down the columns. Row i asks: the largest entry of each *row*.": share(
             similarity.T
@@ -95,4 +93,3 @@ def found(similarity):
             similarity - 9 * torch.eye(N)
         ),
     }
-    return right, mistakes

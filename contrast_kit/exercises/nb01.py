@@ -69,7 +69,7 @@ def one_draw(answer):
 def labels(ids, masked, mask_id):
     """The labels [M] of the masked language model, from the original ids and a masked copy."""
     right = ids[masked.selected]
-    mistakes = {
+    return right, {
         (
             "All of them are [MASK]. Were the ids overwritten before they were read? The originals are "
             "asked for."
@@ -90,13 +90,12 @@ def labels(ids, masked, mask_id):
             "ids[where]."
         ): lambda value: value.shape == ids.shape,
     }
-    return right, mistakes
 
 
 @table("01.twice", cases=[(0.15,), (0.4,)])
 def twice(p):
     """The share of tokens that two epochs of dynamic masking at rate p both select."""
-    mistakes = {
+    return p * p, {
         "That would be static masking: the second epoch selects exactly the words of the first.": p,
         "That counts a word selected in *either* epoch (twice, if in both). Asked: in both.": 2
         * p,
@@ -106,7 +105,6 @@ def twice(p):
         * (1 - p),
         "Nothing keeps the second draw away from the first; only *complementary* masks do that.": 0.0,
     }
-    return p * p, mistakes
 
 
 @exercise("01.complement")
@@ -159,7 +157,7 @@ def complement(answer):
 @table("01.rate", cases=[(0.15, 0.7), (0.4, 0.9)])
 def rate(p_m, p_c):
     """The share of all words that view 1 selects."""
-    mistakes = {
+    return p_c * (1 - p_m), {
         "p_c is the chance of a word that view 0 left free; not all words are free. How many are?": p_c,
         "That is what two *independent* masks would both select. View 1 takes free words.": p_m
         * p_c,
@@ -172,4 +170,3 @@ def rate(p_m, p_c):
         "That is the share that *no* view hides. Asked: what view 1 selects.": (1 - p_m)
         * (1 - p_c),
     }
-    return p_c * (1 - p_m), mistakes

@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy, normalize
 import contrast_kit as ck
 from contrast_kit.exercises._answer import NotYet
 from contrast_kit.exercises._frame import WORDS, exercise, table
-from contrast_kit.exercises._table import NOT_FINITE, shape_of, vectors
+from contrast_kit.exercises._table import NOT_FINITE, apart, shape_of, vectors
 
 INF = torch.inf
 
@@ -27,7 +27,7 @@ def row(scores, right):
     losses = -scores.log_softmax(0)
     loss = losses[right]
     p = (-loss).exp()
-    mistakes = {
+    return loss, {
         "That is the probability of the right candidate. The loss is minus its logarithm.": p,
         "The sign: a loss is *minus* the log of the probability.": -loss,
         "The natural logarithm, please, as in torch.log: your number is in bits.": loss
@@ -44,7 +44,6 @@ def row(scores, right):
         "Only the right candidate's probability counts, not the mean over all of them.": losses.mean(),
         "Your loss is {value}. Does an exponential overflow, or a -inf meet a 0?": NOT_FINITE,
     }
-    return loss, mistakes
 
 
 @table("02.nt_xent", cases=[(vectors(5, seed=2), vectors(5, seed=3), 0.3)], leaves="a b")
@@ -54,7 +53,7 @@ def nt_xent(a, b, tau):
     n = len(x)
     rows = torch.arange(n)
     partner = rows.roll(n // 2)
-    itself = torch.eye(n, dtype=torch.bool)
+    itself = ~apart(n)
     cosines = ck.losses.cosine_matrix(x)
     scores = cosines / tau
 
@@ -70,7 +69,7 @@ def nt_xent(a, b, tau):
     towards = ck.losses.info_nce(a, b, tau)
     back = ck.losses.info_nce(b, a, tau)
 
-    mistakes = {
+    return loss, {
         (
             "Your loss is inf: the right column of some row was taken out, as the diagonal is. Where does the "
             "partner of row i stand in [2B, 2B]?"
@@ -123,7 +122,6 @@ def nt_xent(a, b, tau):
             -INF,
         ],
     }
-    return loss, mistakes
 
 
 def log_p(scores, candidates):
@@ -134,7 +132,7 @@ def log_p(scores, candidates):
 def over_positives(values, labels, itself=False):
     """The mean over the positives of each anchor that has one, as in eq. 3."""
     same = labels[:, None] == labels[None, :]
-    others = ~torch.eye(len(labels), dtype=torch.bool)
+    others = apart(len(labels))
     positives = same & (others | itself)
     means = values.masked_fill(~positives, 0).sum(1) / positives.sum(1)
     return means[(same & others).any(1)]
@@ -148,6 +146,44 @@ def log_p_of_pairs(scores, labels):
     return scores - torch.logaddexp(negatives, scores)
 
 
+def of_eq_3(x, labels, tau, over):
+    """The mistakes that may be made in eq. 3, whether it is a sum or a mean over the anchors with a positive."""
+    scores = ck.losses.cosine_matrix(x) / tau
+    same = labels[:, None] == labels[None, :]
+    others = apart(len(x))
+
+    def eq_3(log_p):
+        return -over(over_positives(log_p, labels))
+
+    terms = -over_positives(log_p(scores, others), labels)
+    positives = over_positives(same.sum(1, keepdim=True) - 1.0, labels)
+    p = over_positives(log_p(scores, others).exp(), labels)
+    return {
+        "NaN: is it 0 · -inf on the diagonal, or 0/0 for the label that occurs only once?": torch.nan,
+        "The log stands outside the sum over positives: eq. 3 takes log p_ij first, then the mean.": -over(
+            (p * positives).log()
+        ),
+        "The log stands outside the mean over positives: eq. 3 takes log p_ij first, then the mean.": -over(
+            p.log()
+        ),
+        "The anchor itself is in the denominator: 1[i ≠ k].": eq_3(scores.log_softmax(1)),
+        "The positives belong to the denominator too: k runs over all but i.": eq_3(
+            log_p(scores, ~same)
+        ),
+        "Your other positives left the denominator; eq. 3 keeps them (that form is another library's NT-Xent).": eq_3(
+            log_p_of_pairs(scores, labels)
+        ),
+        "N_y − 1 positives, not N_y: the anchor is not its own positive.": over(
+            terms * positives / (positives + 1)
+        ),
+        "Divide each anchor's sum by its N_y − 1 positives.": over(terms * positives),
+        "You divided by τ twice.": eq_3(log_p(scores / tau, others)),
+        "τ is missing.": eq_3(log_p(scores * tau, others)),
+        "You forgot to normalise: Φ(x) has length 1.": eq_3(log_p(x @ x.T / tau, others)),
+        "The sign: minus the log of the probability.": -over(terms),
+    }
+
+
 @table(
     "02.sup_con",
     cases=[(vectors(7, seed=2), torch.tensor([0, 1, 0, 2, 1, 0, 0]), 0.3)],
@@ -155,51 +191,14 @@ def log_p_of_pairs(scores, labels):
 )
 def sup_con(x, labels, tau):
     """SCL, eq. 3, as the sum over anchors."""
-    scores = ck.losses.cosine_matrix(x) / tau
-    same = labels[:, None] == labels[None, :]
-    others = ~torch.eye(len(x), dtype=torch.bool)
-
-    def eq_3(log_p):
-        return -over_positives(log_p, labels)
-
-    terms = eq_3(log_p(scores, others))
-    positives = over_positives(same.sum(1, keepdim=True) - 1.0, labels)
-    p = over_positives(log_p(scores, others).exp(), labels)
-    right = terms.sum()
-    mistakes = {
-        "NaN: is it 0 · -inf on the diagonal, or 0/0 for the label that occurs only once?": torch.nan,
-        "The log stands outside the sum over positives: eq. 3 takes log p_ij first, then the mean.": -(
-            p * positives
-        )
-        .log()
-        .sum(),
-        "The log stands outside the mean over positives: eq. 3 takes log p_ij first, then the mean.": -p.log().sum(),
-        "The anchor itself is in the denominator: 1[i ≠ k].": eq_3(
-            scores.log_softmax(1)
-        ).sum(),
-        "The positives belong to the denominator too: k runs over all but i.": eq_3(
-            log_p(scores, ~same)
-        ).sum(),
-        "Your other positives left the denominator; eq. 3 keeps them (that form is another library's NT-Xent).": eq_3(
-            log_p_of_pairs(scores, labels)
-        ).sum(),
-        "N_y − 1 positives, not N_y: the anchor is not its own positive.": (
-            terms * positives / (positives + 1)
-        ).sum(),
-        "Divide each anchor's sum by its N_y − 1 positives.": (terms * positives).sum(),
-        "You divided by τ twice.": eq_3(log_p(scores / tau, others)).sum(),
-        "τ is missing.": eq_3(log_p(scores * tau, others)).sum(),
-        "You forgot to normalise: Φ(x) has length 1.": eq_3(
-            log_p(x @ x.T / tau, others)
-        ).sum(),
+    right = ck.losses.sup_con(x, labels, tau, reduction="sum")
+    return right, of_eq_3(x, labels, tau, torch.sum) | {
         "Eq. 3 is a sum over the N anchors; yours is their mean.": right / len(x),
-        "The sign: minus the log of the probability.": -right,
         "Your loss is {value}. Does an exponential overflow, or a -inf meet a 0?": [
             INF,
             -INF,
         ],
     }
-    return right, mistakes
 
 
 DENOMINATORS = WORDS["02.denominators"]["terms"]
@@ -233,7 +232,7 @@ def denominators(answer):
 def weight(hard, easy, tau):
     """How many times as hard one negative is pushed as another."""
     difference = hard - easy
-    mistakes = {
+    return exp(difference / tau), {
         "The weights are not proportional to the cosines, but to *exponentials* of cosine over τ.": hard
         / easy,
         "τ is missing: the exponent is the difference *divided by τ*.": exp(difference),
@@ -250,7 +249,6 @@ def weight(hard, easy, tau):
         "And the other one? Divide by its exponential; Z cancels.": exp(hard / tau),
         "You divided by τ twice.": exp(difference / tau**2),
     }
-    return exp(difference / tau), mistakes
 
 
 @table("02b.left_out", cases=[(torch.tensor([4, 7, 4, 9]),)])
@@ -260,11 +258,11 @@ def left_out(ids):
     both = ids.repeat(2)
     twins = ids.repeat_interleave(2)
     same = both[:, None] == both[None, :]
-    itself = torch.eye(2 * b, dtype=torch.bool)
+    itself = ~apart(2 * b)
     partner = itself.roll(b, 0)
     neighbour = itself[:, torch.arange(2 * b) ^ 1]
     right = (same & ~partner) | itself
-    mistakes = {
+    return right, {
         "Both views ask, and both are candidates: [2B, 2B] = [8, 8], not [B, B]. Try ids.repeat(2).": lambda value: (
             shape_of(value) == [b, b]
         ),
@@ -281,14 +279,13 @@ def left_out(ids):
         )
         & ~neighbour,
     }
-    return right, mistakes
 
 
 @table("02b.log", cases=[(log(15),), (log(127),), (log(511),)])
 def first_loss(loss):
     """The number of texts B behind NT-Xent's value log(2B - 1) where all vectors are alike."""
     right = (exp(loss) + 1) / 2
-    mistakes = {
+    return right, {
         "That is the number of candidates, 2B − 1. How many texts give that many?": exp(
             loss
         ),
@@ -307,4 +304,3 @@ def first_loss(loss):
             (2**loss + 1) / 2,
         ],
     }
-    return right, mistakes

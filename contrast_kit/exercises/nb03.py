@@ -14,7 +14,7 @@ from contrast_kit.exercises._table import NOT_FINITE, vectors
 def alignment(cosine):
     """Alignment from the mean cosine of the positive pairs."""
     right = 2 - 2 * cosine
-    mistakes = {
+    return right, {
         "Half of it: ‖u − v‖² = ‖u‖² + ‖v‖² − 2·cos, and both squared lengths are 1.": right
         / 2,
         "Expand ‖u − v‖²: the inner product u·v occurs twice.": 2 - cosine,
@@ -26,7 +26,6 @@ def alignment(cosine):
         ),
         "That is the mean cosine itself; alignment is a distance, and 0 when the cosine is 1.": cosine,
     }
-    return right, mistakes
 
 
 @table("03.uniformity", cases=[(vectors(6),)])
@@ -38,7 +37,7 @@ def uniformity(x):
         return (-t * squares).exp().mean().log()
 
     right = ck.geometry.uniformity(x)
-    mistakes = {
+    return right, {
         "Put the rows on the sphere first: divide each by its length.": form(
             torch.pdist(x) ** 2
         ),
@@ -57,14 +56,13 @@ def uniformity(x):
         "t = 2 is missing in the exponent.": form(distances**2, t=1),
         "The sign in front: uniformity is a loss, and *lower* (more negative) is more even.": -right,
     }
-    return right, mistakes
 
 
 @table("03.cone", cases=[(3.0, 1.5), (1.0, 4.0)])
 def cone(shared, own):
     """The cosine of two sums of a shared and an own part."""
     right = shared / (shared + own)
-    mistakes = {
+    return right, {
         "The denominator is the squared length of the whole vector, shared part and own part.": shared
         / own,
         "Exchanged: what the two have in common is the *shared* part.": 1 - right,
@@ -83,7 +81,6 @@ def cone(shared, own):
         )
         / (shared + own),
     }
-    return right, mistakes
 
 
 @table("03.effective_rank", cases=[(torch.tensor([4.0, 2.0, 1.0, 0.5]).double(),)])
@@ -92,7 +89,7 @@ def effective_rank(sigma):
     p = sigma / sigma.sum()
     entropy = torch.special.entr(p).sum()
     squares = sigma**2 / (sigma**2).sum()
-    mistakes = {
+    return entropy.exp(), {
         "That is the entropy; the rank is its exponential.": entropy,
         "That is the entropy in bits; the rank is the exponential of the one in nats.": entropy
         / log(2),
@@ -120,4 +117,3 @@ def effective_rank(sigma):
         .sum()
         .exp(),
     }
-    return entropy.exp(), mistakes

@@ -21,7 +21,7 @@ def token_loss(h, x, original):
     scores = h @ x.T  # [M, V]
     log_p = scores.log_softmax(1)[positions, original]  # [M]
     right = -log_p.mean()
-    mistakes = {
+    return right, {
         "That is one loss a position, [M]. The loss of the batch is their mean: one number.": lambda value: (
             shape_of(value) == [len(h)]
         ),
@@ -55,7 +55,6 @@ def token_loss(h, x, original):
         "That is in bits. The kit's losses are in nats: the natural logarithm.": right
         / log(2),
     }
-    return right, mistakes
 
 
 TERMS = torch.tensor([8.0, 1.0, 2.0, 3.0, 4.0, 5.0])
@@ -70,7 +69,7 @@ def sequence_mean(terms, rows):
     """Eq. 6 as printed: from the loss of each masked position, terms [M], and its text, rows [M]."""
     means = torch.stack([terms[rows == row].mean() for row in rows.unique()])
     right = means.mean()
-    mistakes = {
+    return right, {
         "NaN: a text without a masked position has the mean 0/0. It says nothing; leave it out.": torch.nan,
         "That is the token mean: the text with four masks counts four times as much as the others.": terms.mean(),
         "The means of the texts are right; now their mean, not their sum.": means.sum(),
@@ -81,7 +80,6 @@ def sequence_mean(terms, rows):
             terms.sum() / 5,
         ],
     }
-    return right, mistakes
 
 
 @table(
@@ -93,7 +91,7 @@ def floor(counts):
     """The loss of the best model that knows only how often each word occurs; counts [V] may hold zeros."""
     p = counts / counts.sum()
     entropy = torch.special.entr(p).sum()
-    mistakes = {
+    return entropy, {
         "The minus is missing: log p is below 0, an entropy is not.": -entropy,
         "That is in bits; the loss is in nats, with the natural logarithm.": entropy
         / log(2),
@@ -109,7 +107,6 @@ def floor(counts):
         * counts.sum(),
         "That is the loss at the commonest word. Average over all, each as often as it occurs.": -p.max().log(),
     }
-    return entropy, mistakes
 
 
 @table("04.never", cases=[(0.15, 10), (0.4, 3)])
@@ -121,7 +118,7 @@ def never(p, epochs):
     def first_is(*shares):
         return lambda value: any(equals(value[0], share) for share in shares)
 
-    mistakes = {
+    return (dynamic, static), {
         "Return two numbers: (share with dynamic masks, share with static masks).": lambda value: (
             shape_of(value) != [2]
         ),
@@ -144,4 +141,3 @@ def never(p, epochs):
             dynamic
         ),
     }
-    return (dynamic, static), mistakes

@@ -11,7 +11,7 @@ from contrast_kit.exercises._table import vectors
 @table("05.hidden_share", cases=[(0.2, 0.7), (0.4, 0.9)])
 def hidden_share(p_m, p_c):
     """The share of all tokens that the complementary mask hides."""
-    mistakes = {
+    return p_c * (1 - p_m), {
         "p_c is conditional: it is the rate among the tokens *not* selected in T0, not among all.": p_c,
         "That is the share hidden in both, were the masks independent. T1 draws from the 1 - p_m left free.": p_c
         * p_m,
@@ -22,7 +22,6 @@ def hidden_share(p_m, p_c):
         "That is the share that *neither* copy hides. Asked: what T1 hides.": (1 - p_m)
         * (1 - p_c),
     }
-    return p_c * (1 - p_m), mistakes
 
 
 @table("05.info_nce", cases=[(vectors(6), vectors(6, seed=1), 0.3)], leaves="h0 h1")
@@ -33,7 +32,7 @@ def info_nce(h0, h1, tau):
     p = (cosines / tau).softmax(1).diag()
     right = ck.losses.info_nce(h0, h1, tau)
     back = ck.losses.info_nce(h1, h0, tau)
-    mistakes = {
+    return right, {
         (
             "Your loss is inf: the right column of some row was taken out. The diagonal holds the partners here "
             "and must stay: take nothing out."
@@ -60,7 +59,6 @@ def info_nce(h0, h1, tau):
             normalize(h0, dim=0) @ normalize(h1, dim=0).T / tau, own
         ),
     }
-    return right, mistakes
 
 
 @table(
@@ -74,7 +72,7 @@ def simsiam(z0, h0, z1, h1):
     back = cosine_similarity(z1, h0)
     crossed = towards + back
     straight = cosine_similarity(z0, h0) + cosine_similarity(z1, h1)
-    mistakes = {
+    return ck.losses.simsiam(z0, h0, z1, h1), {
         "The sign in the exponent: closer must mean a *smaller* loss.": (crossed / 2)
         .exp()
         .mean(),
@@ -96,4 +94,3 @@ def simsiam(z0, h0, z1, h1):
             (-back).exp().mean(),
         ],
     }
-    return ck.losses.simsiam(z0, h0, z1, h1), mistakes

@@ -37,7 +37,7 @@ def labels(corrupted, original, selected):
             1,
         }
 
-    mistakes = {
+    return right, {
         "That is 'was not masked'. Where the sample *is* the original, y = 1 too (eq. 2).": ~selected,
         "That is 'was masked'. y asks whether the token that stands there is the original.": selected,
         "The polarity: y = 1 for *original, copy it* (ELECTRA's code: 1 = replaced).": ~right,
@@ -45,7 +45,6 @@ def labels(corrupted, original, selected):
         & right,
         "A label is True or False, or 1 or 0; yours are {value}.": no_labels,
     }
-    return right, mistakes
 
 
 @table("06.p_lm", cases=[(SCORES, COPYING, CORRUPTED)])
@@ -58,7 +57,7 @@ def p_lm(logits, copying, corrupted):
     def sums_to_another(value):
         return shape_of(value) == [8, 5] and (value.sum(1) - 1).abs().max() > 1e-4
 
-    mistakes = {
+    return p1 * here + (1 - p1) * q, {
         "That is the softmax alone. Where is copying?": q,
         "The rows sum to more than one: correcting happens with probability p_copy(0) only.": p1
         * here
@@ -73,7 +72,6 @@ def p_lm(logits, copying, corrupted):
         * q,
         "Not all rows sum to 1. Copying and correcting share one unit: who gets which part of it?": sums_to_another,
     }
-    return p1 * here + (1 - p1) * q, mistakes
 
 
 @table(
@@ -87,7 +85,7 @@ def corrective_lm(logits, copying, corrupted, original):
     same = corrupted == original
     p1 = copying.sigmoid()
     q = logits.softmax(-1).gather(1, original[:, None])[:, 0]  # [N, V] → [N]
-    mistakes = {
+    return right, {
         "That is plain cross-entropy, table 3's 'CLM w/o. Copy'. Add the copy mechanism.": -q.log().mean(),
         "That is the released code's loss. The paper has the log *of* the mixture.": -(
             (1 - p1) * q.log()
@@ -106,13 +104,12 @@ def corrective_lm(logits, copying, corrupted, original):
         "The sign: a loss is *minus* the log.": -right,
         "A mean over positions here, not a sum.": right * len(logits),
     }
-    return right, mistakes
 
 
 @table("06.negatives", cases=[(4,), (64,)])
 def negatives(N):
     """How many negatives an anchor has in eq. 3, for N texts."""
-    mistakes = {
+    return 2 * N - 2, {
         "N − 1 counts one view only. B holds the corrupted *and* the cropped sequences.": N
         - 1,
         "2N − 1 are the terms of the denominator; one of them is the positive.": 2 * N
@@ -120,4 +117,3 @@ def negatives(N):
         "2N is all of B. Take away the anchor itself and its partner.": 2 * N,
         "N is the number of texts; each gives two sequences.": N,
     }
-    return 2 * N - 2, mistakes

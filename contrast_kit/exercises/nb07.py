@@ -7,13 +7,13 @@ import torch
 import contrast_kit as ck
 from contrast_kit.exercises._frame import table
 from contrast_kit.exercises._table import vectors
-from contrast_kit.exercises.nb02 import log_p, log_p_of_pairs, over_positives
+from contrast_kit.exercises.nb02 import of_eq_3, over_positives
 
 
 @table("07.floor", cases=[(1,), (3,), (7,)])
 def floor(P):
     """The smallest loss an anchor with P positives can have."""
-    mistakes = {
+    return log(P), {
         "Zero would need probability 1 for *each* positive, and the softmax sums to 1.": 0,
         "The anchor is no candidate of its own: it takes no share.": log(P + 1),
         "Eq. 3 divides by the number of positives: it is their mean, not their sum.": P
@@ -25,7 +25,6 @@ def floor(P):
         / P,
         "The natural logarithm, as in eq. 3.": [log2(P), log10(P)],
     }
-    return log(P), mistakes
 
 
 X = vectors(7)
@@ -40,48 +39,29 @@ X = vectors(7)
 def sup_con(x, labels, tau):
     """Eq. 3 as a mean over the anchors that have a positive."""
     right = ck.losses.sup_con(x, labels, tau, reduction="mean_valid")
-    cosines = ck.losses.cosine_matrix(x)
-    scores = cosines / tau
-    same = labels[:, None] == labels[None, :]
-    others = ~torch.eye(len(x), dtype=torch.bool)
-
-    def eq_3(log_p, itself=False):
-        return -over_positives(log_p, labels, itself).mean()
-
-    p = over_positives(log_p(scores, others).exp(), labels)
-    mistakes = {
-        "NaN: the text that is alone in its class has 0 positives, and you divide by them.": torch.nan,
+    log_p = (ck.losses.cosine_matrix(x) / tau).log_softmax(1)
+    anchors = len(over_positives(log_p, labels))
+    return right, of_eq_3(x, labels, tau, torch.mean) | {
         "That is the sum, eq. 3 as printed. Asked for is the mean over anchors with a positive.": right
-        * len(p),
+        * anchors,
         "You divide by N: count only the anchors that have a positive.": right
-        * len(p)
+        * anchors
         / len(x),
-        "Φ is l2-normalised: divide each vector by its length first.": eq_3(
-            log_p(x @ x.T / tau, others)
+        "Divide by tau; do not multiply.": ck.losses.sup_con(
+            x, labels, 1 / tau, reduction="mean_valid"
         ),
-        "Divide by tau; do not multiply.": eq_3(log_p(cosines * tau, others)),
-        "tau is missing.": eq_3(log_p(cosines, others)),
-        "You divide by tau twice.": eq_3(log_p(scores / tau, others)),
-        "The anchor stands in its own denominator: k ≠ i.": eq_3(scores.log_softmax(1)),
-        "The anchor is among its own positives and candidates: j ≠ i and k ≠ i.": eq_3(
-            scores.log_softmax(1), itself=True
-        ),
-        "The denominator has *all* others: positives too.": eq_3(log_p(scores, ~same)),
-        "The *other* positives belong to the denominator as well: k runs over all but i.": eq_3(
-            log_p_of_pairs(scores, labels)
-        ),
-        "The logarithm stands *inside* the sum over positives: mean of logs.": -p.log().mean(),
-        "The sign: a loss is *minus* the log of a probability.": -right,
+        "The anchor is among its own positives and candidates: j ≠ i and k ≠ i.": -over_positives(
+            log_p, labels, itself=True
+        ).mean(),
         "The factor tau/0.07 is SupContrast's; it is not in eq. 3.": tau / 0.07 * right,
         "A factor tau too many: lightly's rescaling, not in eq. 3.": tau * right,
     }
-    return right, mistakes
 
 
 @table("07.lam", cases=[(0.5, 16), (0.9, 16), (0.3, 64)], further=[(0.0, 16), (1.0, 16)])
 def lam(λ, N):
     """Which λ gives, with the sum, the direction that λ gives with the mean."""
-    mistakes = {
+    return λ / (λ + N * (1 - λ)), {
         "The sum is N times the mean, so the same λ gives the contrast N times the weight.": λ,
         "That is the other way round: from the λ of the *sum* to that of the mean.": λ
         * N
@@ -92,14 +72,13 @@ def lam(λ, N):
         / N
         / (1 - λ + 1e-12),
     }
-    return λ / (λ + N * (1 - λ)), mistakes
 
 
 @table("07b.wrong_pairs", cases=[(0.0,), (0.2,), (0.5,)])
 def wrong_pairs(q):
     """The share of pairs with one given label that are of two classes, when a share q of labels is flipped."""
     right = 2 * q * (1 - q)
-    mistakes = {
+    return right, {
         "That is the share of wrong *labels*. A pair has two.": q,
         "Where both are flipped, the two are of one class again: those are not wrong pairs.": 2
         * q,
@@ -110,4 +89,3 @@ def wrong_pairs(q):
         "That is 'neither is flipped': a share of the right pairs.": (1 - q) ** 2,
         "That is the share of *right* pairs.": 1 - right,
     }
-    return right, mistakes

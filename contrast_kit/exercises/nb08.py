@@ -5,7 +5,7 @@ from torch.nn.functional import cross_entropy, normalize
 
 import contrast_kit as ck
 from contrast_kit.exercises._frame import table
-from contrast_kit.exercises._table import draw, vectors
+from contrast_kit.exercises._table import apart, draw, vectors
 
 CLEAN = 1 + vectors(6)
 
@@ -17,48 +17,47 @@ def sensitivity(clean, noisy):
     v = normalize(noisy)
     n = len(u)
 
-    def apart(a, b, power=2):
-        return (torch.cdist(a, b) ** power)[~torch.eye(n, dtype=torch.bool)].mean()
+    def distance(a, b, power=2):
+        return (torch.cdist(a, b) ** power)[apart(n)].mean()
 
     def moved(a, b, power=2):
         return ((a - b).norm(dim=1) ** power).mean()
 
     right = ck.geometry.noise_sensitivity(clean, noisy)
-    mistakes = {
+    return right, {
         "That is how far the noise moves a text. The unit is missing: how far is another text?": [
             moved(u, v),
             moved(u, v) / 2,
         ],
-        "That is the unit alone.": apart(u, u),
+        "That is the unit alone.": distance(u, u),
         "Upside down: the unit stands below.": 1 / right,
         "u has length 1: divide each vector by its length first.": moved(clean, noisy)
-        / apart(clean, clean),
-        "*Squared* distances, above and below.": moved(u, v, 1) / apart(u, u, 1),
+        / distance(clean, clean),
+        "*Squared* distances, above and below.": moved(u, v, 1) / distance(u, u, 1),
         "In your unit each text is compared with itself too, at a distance of 0: i ≠ j.": right
         * n
         / (n - 1),
         "The unit is the distance between *clean* texts; yours have the noise.": moved(
             u, v
         )
-        / apart(v, v),
+        / distance(v, v),
         "The unit is the distance between *clean* texts; one of yours has noise.": moved(
             u, v
         )
-        / apart(u, v),
+        / distance(u, v),
         "That is a quotient of cosines. A cosine of 1 is a distance of 0: 1 − cosine, above and below.": (
             2 - moved(u, v)
         )
-        / (2 - apart(u, u)),
+        / (2 - distance(u, u)),
         "Means, not sums: there are N texts, and N(N − 1) pairs.": right / (n - 1),
     }
-    return right, mistakes
 
 
 @table("08.temperature", cases=[(0, 21), (5, 21), (10, 21), (11, 21), (21, 21)])
 def temperature(t, T):
     """Eq. 6."""
     slope = abs(t - T / 2) / T
-    mistakes = {
+    return slope + 0.05, {
         "The triangle is *inverted*: high at both ends.": 0.55 - slope,
         "At t = T/2 your τ is 0, and eq. 2 divides by it: + 0.05 is missing.": slope,
         "The slope is 1/T, so τ starts at 0.55; yours is twice that.": 2 * slope + 0.05,
@@ -66,14 +65,13 @@ def temperature(t, T):
         "The bars around t − T/2 are an absolute value.": (t - T / 2) / T + 0.05,
         "The factor 1/T before the bars is missing.": slope * T + 0.05,
     }
-    return slope + 0.05, mistakes
 
 
 @table("08.denominator", cases=[(5, 13), (16, 0)])
 def denominator(n, Q):
     """How many terms stand in the denominator of eq. 2, with a queue."""
     right = 2 * n - 1 + Q
-    mistakes = {
+    return right, {
         "Eq. 2 sums s_i · s_j over j ≠ i only: the anchor itself is left out.": right + 1,
         "These are the negatives. The positive stands in the denominator too.": right - 1,
         "That is one view's vectors (as in CMLM). CAPT takes both views' negatives.": n
@@ -93,7 +91,6 @@ def denominator(n, Q):
         - 2
         + Q,
     }
-    return right, mistakes
 
 
 @table(
@@ -113,10 +110,10 @@ def gradient(s, s_hat, i, tau):
 
     leaf = s.clone().requires_grad_()
     x = torch.cat([leaf, s_hat])
-    scores = (x @ x.T / tau).masked_fill(torch.eye(len(x), dtype=torch.bool), -torch.inf)
+    scores = (x @ x.T / tau).masked_fill(~apart(len(x)), -torch.inf)
     eq_4 = cross_entropy(scores, torch.arange(len(x)).roll(len(s)), reduction="sum")
     of_eq_4 = torch.autograd.grad(eq_4, leaf)[0][i]
-    mistakes = {
+    return right, {
         "The factor 1/τ is missing.": right * tau,
         "You divide by τ twice.": right / tau,
         "The sign: eq. 5 is the gradient of the loss; the force on s_i is minus that.": -right,
@@ -139,7 +136,6 @@ def gradient(s, s_hat, i, tau):
             through_norm(of_eq_4),
         ],
     }
-    return right, mistakes
 
 
 @table(
@@ -155,7 +151,7 @@ def push(queue, new, capacity):
     """First in, first out."""
     right = (queue + new)[-capacity:]
 
-    mistakes = {
+    return right, {
         "Return a list, the oldest first.": lambda value: (
             not isinstance(value, list | tuple)
         ),
@@ -179,4 +175,3 @@ def push(queue, new, capacity):
             "older ones stay while there is room."
         ): tuple(new[-capacity:]),
     }
-    return right, mistakes

@@ -51,7 +51,7 @@ def auc(similar, random):
     more = sum(s > r for s in similar for r in random)
     ties = sum(s == r for s in similar for r in random)
     right = (more + ties / 2) / (n * m)
-    mistakes = {
+    return right, {
         "A tie counts half; yours counts for nothing.": more / (n * m),
         "A tie counts half; yours counts as won.": (more + ties) / (n * m),
         "The other way round: a *similar* pair wins when its cosine is the higher one.": 1
@@ -73,7 +73,6 @@ def auc(similar, random):
             right + 1 / m,
         ],
     }
-    return right, mistakes
 
 
 @table("09.needed", cases=[([0.61, 0.65, 0.60, 0.68], [0.70, 0.72, 0.71, 0.66])])
@@ -89,7 +88,7 @@ def needed(a, b):
         return t.ppf(level, freedom) * s * sqrt(2 / n)
 
     right = form(2 * n - 2)
-    mistakes = {
+    return right, {
         "5 % in both directions together leaves 2.5 % at each end.": form(
             2 * n - 2, level=0.95
         ),
@@ -120,7 +119,6 @@ def needed(a, b):
         * stdev(a + b),
         "That is the lower end: a quantile below one half is negative.": -right,
     }
-    return right, mistakes
 
 
 @exercise("09.shift")
@@ -146,7 +144,7 @@ def share(share):
     replaced = -log(share)
     original = -log(1 - share)
     right = share * replaced + (1 - share) * original
-    mistakes = {
+    return right, {
         "The minus is missing: log p is below 0, a loss is not.": -right,
         "That is in bits. The table is in nats: the natural logarithm.": right / log(2),
         "That is the loss at a *replaced* token. How many are there, and what do the others cost?": replaced,
@@ -168,4 +166,3 @@ def share(share):
             share, 1 - share
         ),
     }
-    return right, mistakes

@@ -29,7 +29,7 @@ def majority(train, test):
 
     label = common(train)
     right = share(label)
-    mistakes = {
+    return right, {
         "You took the commonest label of the *test* rows; nobody may look there.": share(
             common(test)
         ),
@@ -49,7 +49,6 @@ def majority(train, test):
         "That is the label itself. How often is it right on the test rows?": label,
         "That is how often it is wrong.": 1 - right,
     }
-    return right, mistakes
 
 
 VALIDATION = np.array([0.50, 0.90, 0.80, 0.70, 0.60, 0.40])
@@ -61,7 +60,7 @@ def top(validation, test, k):
     """The mean test score of the k runs with the best validation score."""
     order = np.argsort(validation)
     best = test[order[-k:]]
-    mistakes = {
+    return best.mean(), {
         "You picked by *test*. A protocol that picks by test scores reports its luck.": np.sort(
             test
         )[-k:].mean(),
@@ -80,7 +79,6 @@ def top(validation, test, k):
         "That is the median of the k; return their mean.": np.median(best),
         "That is the sum of the k; return their mean.": best.sum(),
     }
-    return best.mean(), mistakes
 
 
 def _runs(draws, seeds):
@@ -108,7 +106,7 @@ def half_width(runs):
         return t.ppf(q, count - 1)
 
     right = quantile(draws) * error
-    mistakes = {
+    return right, {
         "You count 15 observations, but runs on one draw share their rows: average over seeds first.": [
             quantile(runs.size) * flat_error,
             1.96 * flat_error,
@@ -139,7 +137,6 @@ def half_width(runs):
             quantile(seeds) * of_seeds / seeds**0.5,
         ],
     }
-    return right, mistakes
 
 
 LUCK = 0.06 * np.random.default_rng(1).standard_normal(8)
@@ -155,7 +152,7 @@ def paired(a, b):
     differences = b - a
     spread = differences.std(ddof=1)
     right = spread / n**0.5
-    mistakes = {
+    return right, {
         "That is for two sets of draws that have nothing in common. These are the same draws: subtract first.": (
             (a.var(ddof=1) + b.var(ddof=1)) / n
         )
@@ -178,7 +175,6 @@ def paired(a, b):
         )
         * right,
     }
-    return right, mistakes
 
 
 def _exactly(k, n, q=0.05):
@@ -194,7 +190,7 @@ def luck(k, n):
     """The probability that at least k of n independent 95 % intervals exclude zero where there is no difference."""
     right = _at_least(k, n)
     more = _at_least(k + 1, n)
-    mistakes = {
+    return right, {
         "That is the probability of *exactly* k. More of them would surprise you, too: add those.": _exactly(
             k, n
         ),
@@ -217,4 +213,3 @@ def luck(k, n):
             k, n, 0.025
         ),
     }
-    return right, mistakes

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from contrast_kit.exercises._answer import ReturnedNone
+from contrast_kit.exercises._answer import NotYet
 from contrast_kit.exercises._frame import exercise, table
 from contrast_kit.losses import cosine_matrix
 
@@ -17,7 +17,7 @@ from contrast_kit.losses import cosine_matrix
 def negatives(batch, accumulate, processes):
     """InfoNCE's negatives for a batch, accumulated batches, and processes that gather."""
     accumulated = batch * accumulate
-    mistakes = {
+    return batch - 1, {
         "One of the candidates is the positive.": batch,
         "Accumulated batches never meet: each contrast sees its own batch only.": accumulated
         - 1,
@@ -38,7 +38,6 @@ def negatives(batch, accumulate, processes):
         "Those are NT-Xent's candidates, of both views and with the positive.": 2 * batch
         - 1,
     }
-    return batch - 1, mistakes
 
 
 class _Graph:
@@ -98,9 +97,11 @@ def cached(answer):
     for chunk in x.split(size):
         _contrast(each(chunk)).backward()
     encode = _Watched()
-    with contextlib.suppress(ReturnedNone):  # what counts are the gradients
+    with contextlib.suppress(NotYet):  # what counts are the gradients
         answer(encode, _contrast, x, size)
     gradient = encode.gradient()
+    if gradient is None and answer.last is None:
+        raise NotYet
     if gradient is None:
         return "No gradient has reached the encoder's parameters: chunk by chunk, encode(chunk).backward(…)."
     if encode.longest_call > size:
@@ -124,7 +125,7 @@ def cached(answer):
 @table("11.smallest_tau", cases=[(65504.0,), (3.4028e38,)])
 def smallest_tau(largest):
     """Where e^(1/τ) reaches the largest number of a format."""
-    mistakes = {
+    return 1 / math.log(largest), {
         "That is the largest exponent, 1/τ. And τ?": math.log(largest),
         "The exponential is that of e: take the natural logarithm.": [
             1 / math.log10(largest),
@@ -132,7 +133,6 @@ def smallest_tau(largest):
         ],
         "The exponential stands between: e^(1/τ) = largest.": 1 / largest,
     }
-    return 1 / math.log(largest), mistakes
 
 
 class _Widest(TorchFunctionMode):
@@ -181,7 +181,7 @@ def in_pieces(pieces):
     scores = torch.cat(pieces)
     right = scores.logsumexp(0)
     of_each = torch.stack([piece.logsumexp(0) for piece in pieces])
-    mistakes = {
+    return right, {
         "Logarithms of sums do not add up: add the sums.": of_each.sum(),
         "The logarithm of the sum is asked for.": right.exp(),
         "Not a mean over pieces: one sum over all.": of_each.mean(),
@@ -195,4 +195,3 @@ def in_pieces(pieces):
         - scores.max(),
         "That is the largest score alone.": scores.max(),
     }
-    return right, mistakes

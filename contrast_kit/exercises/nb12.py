@@ -12,7 +12,7 @@ from contrast_kit.exercises._frame import table
 def second_rate(p_m, share):
     """p_c, for view 1 to select a share of *all* tokens."""
     right = share / (1 - p_m)
-    mistakes = {
+    return right, {
         "p_c is drawn among the tokens that view 0 left free, and these are fewer than all.": share,
         "That share of all is what view 1 selects *at* p_c = share. Turn it round.": share
         * (1 - p_m),
@@ -22,7 +22,6 @@ def second_rate(p_m, share):
         "Shares of different wholes do not add.": share + p_m,
         "That is the share of the free tokens that view 1 leaves alone.": 1 - right,
     }
-    return right, mistakes
 
 
 @table(
@@ -33,7 +32,7 @@ def second_rate(p_m, share):
 def effective(p):
     """e to the entropy of the negatives' weights."""
     entropy = torch.special.entr(p).sum()
-    mistakes = {
+    return entropy.exp(), {
         "That is the entropy, in nats. How many *equal* weights have this entropy?": entropy,
         "The entropy has a minus before the sum: logarithms of weights are negative.": [
             -entropy,
@@ -49,7 +48,6 @@ def effective(p):
             p
         ),
     }
-    return entropy.exp(), mistakes
 
 
 VECTORS = torch.tensor(
@@ -69,7 +67,7 @@ def search(query, vectors, k):
     cosines = cosine_similarity(vectors, query[None])
     distances = (vectors - query).norm(dim=1)
     best = cosines.topk(k)
-    mistakes = {
+    return best.indices, {
         "`topk` gives values and indices: return the indices.": lambda value: isinstance(
             value, tuple
         ),
@@ -88,4 +86,3 @@ def search(query, vectors, k):
         .indices,
         "These are the cosines; the numbers of the rows are asked for.": best.values,
     }
-    return best.indices, mistakes

@@ -7,14 +7,14 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 import contrast_kit as ck
 from contrast_kit.exercises._frame import table
-from contrast_kit.exercises._table import draw
+from contrast_kit.exercises._table import apart, draw
 
 
 @table("13.vqa_accuracy", cases=[(n,) for n in range(11)])
 def vqa_accuracy(n):
     """The mean over the ten leave-one-out subsets of min(n / 3, 1)."""
     right = (n * min((n - 1) / 3, 1) + (10 - n) * min(n / 3, 1)) / 10
-    mistakes = {
+    return right, {
         "That is min(n/3, 1) among all ten. Leave each person out in turn and average.": min(
             n / 3, 1
         ),
@@ -33,7 +33,6 @@ def vqa_accuracy(n):
         )
         / 30,
     }
-    return right, mistakes
 
 
 # Rows 0 and 1 show one picture, but it is not said that the second text is true of row 0 as well. The text of picture 3
@@ -46,20 +45,17 @@ def wrong_texts(image_id, true_of):
     """Which text may be drawn as a wrong one for which picture."""
     other = image_id[:, None] != image_id[None, :]
     right = other & ~true_of.T
-    mistakes = {
+    return right, {
         "true_of has the texts in its rows; you need the pictures there: transpose it.": other
         & ~true_of,
         "The text of another picture may be true of this one as well: true_of says so.": other,
         "Rows 0 and 1 show one picture: its other text is not wrong, though true_of does not know it.": ~true_of.T,
-        "Rows 0 and 1 show one picture: its other text is not wrong.": ~torch.eye(
-            4, dtype=torch.bool
-        ),
+        "Rows 0 and 1 show one picture: its other text is not wrong.": apart(4),
         "That is the opposite: True where the text *may* be drawn as a wrong one.": [
             ~right,
             true_of.T,
         ],
     }
-    return right, mistakes
 
 
 @table(
@@ -82,7 +78,7 @@ def soft_answers(logits, scores):
     """The binary cross-entropy, summed over answers, a mean over questions."""
     right = ck.vision.soft_answers(logits, scores)
     answers = logits.shape[1]
-    mistakes = {
+    return right, {
         "A mean over answers too: it divides the gradient by A. Sum over the answers, mean over the questions.": right
         / answers,
         "That is the sum over questions as well; divide by B.": right * len(logits),
@@ -103,7 +99,6 @@ def soft_answers(logits, scores):
         .sum(1)
         .mean(),
     }
-    return right, mistakes
 
 
 YES = True
@@ -132,7 +127,7 @@ def consistency(right, sentences):
         return sum(map(of_group, pairs.values())) / n
 
     consistent = share(all)
-    mistakes = {
+    return consistent, {
         "That is the accuracy: the share of pairs. Group them by sentence first.": mean(
             right
         ),
@@ -158,4 +153,3 @@ def consistency(right, sentences):
         * n
         / len(right),
     }
-    return consistent, mistakes
