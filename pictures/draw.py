@@ -63,11 +63,15 @@ def training() -> tuple[dict[str, list], list[str]]:
         similar, random = ck.geometry.pair_cosines(a, b), ck.geometry.random_pair_cosines(a, n=5000)
         return {"sentences": encoder.encode(sentences), "similar": similar, "random": random}
 
-    camera = ck.plots.Camera(look, STEPS)
+    frames = [look()]
+
+    def camera(run: ck.Run) -> None:
+        if run.steps in STEPS:
+            frames.append(look())
+
     objective = ck.objectives.CSSL(encoder, tau=0.05)
     texts = Paraphrased.of_pairs(pairs, tokenizer)
     ck.fit(objective, texts, steps=STEPS[-1], batch_size=64, lr=2e-3, progress=False, callback=camera)
-    frames = list(camera.frames.values())
     return {what: [frame[what] for frame in frames] for what in frames[0]}, labels
 
 
@@ -89,7 +93,7 @@ def learning(file: Path) -> None:
     """The three views, frame by frame."""
     seen, labels = training()
     film = ck.plots.animation(
-        {f"step {step}": x for step, x in zip(STEPS, seen["sentences"], strict=True)}, labels, method="pca"
+        {f"step {step}": x for step, x in zip(STEPS, seen["sentences"], strict=True)}, labels
     )
     half = max(np.abs(at).max() for at in film.maps.values()) * 1.06
     pictures = []
@@ -132,7 +136,7 @@ def _map(panel, at: np.ndarray, labels: list[str], half: float) -> None:
 
 def _cone(panel, similar: np.ndarray, random: np.ndarray) -> None:
     for words, cosines, tone in (("another meaning", random, RANDOM), ("same meaning", similar, SIMILAR)):
-        grid, height = density(cosines, -0.6, 1.0)
+        grid, height = density(cosines)
         panel.fill_between(grid, height / height.max(), color=tone, alpha=0.3, linewidth=0)
         panel.plot(grid, height / height.max(), color=tone, linewidth=1.8, label=words)
         panel.plot([cosines.mean()] * 2, [0, 1.05], color=tone, linewidth=1.2, linestyle=DASHED)

@@ -331,13 +331,6 @@ MUTANTS = [
         "explore_live: keeps_angles",
     ),
     (
-        "best loss at two",
-        "plots/histograms.py",
-        "np.exp(-1 / tau))",
-        "np.exp(-2 / tau))",
-        "explore: charts_draw",
-    ),
-    (
         "push at τ = 1",
         "plots/histograms.py",
         "np.exp((negatives - negatives.max()) / tau)",

@@ -30,10 +30,9 @@ PANELS = [
     maps = ck.explore.embedding_map(spaces, texts, labels, encode=encode); maps
     """,
     """
-    again = ck.Encoder.tiny(tokenizer, pooling="mean", **shape)
-    objectives = {"MLM": ck.objectives.MLM(encoder), "<img src=x onerror=alert(1)>": ck.objectives.CMLM(again)}
+    objective = ck.objectives.MLM(encoder)
     facts = dict(texts=texts[:50], labels=labels[:50], pairs=toyshop.probe_pairs(20))
-    run = ck.explore.live_training(objectives, texts, steps=100_000, batch_size=16, every=0.2, **facts); run
+    run = ck.explore.live_training(objective, texts, steps=100_000, batch_size=16, every=0.2, **facts); run
     """,
     "two = ck.explore.two_networks(encoder, texts[0], texts[1:5], p_m=0.5); two",
     """
@@ -53,8 +52,6 @@ PANELS = [
     """,
 ]
 
-ALIVE = 7  # panels; the film is no widget
-
 SCROLLS = """() => [...document.querySelectorAll('.jp-OutputArea-output, .jp-OutputArea-output *')].filter(part =>
     part.clientWidth > 50 && part.scrollWidth > part.clientWidth + 1 && !part.closest('.ck-map-lists, pre')
     && /auto|scroll/.test(getComputedStyle(part).overflowX)).map(part => part.className)"""
@@ -63,22 +60,6 @@ PRESSED = """name => {
     button.click();
     return document.querySelector('.ck-live-status').textContent;
 }"""
-THEME = "async theme => { await jupyterapp.commands.execute('apputils:change-theme', { theme }); }"
-# JupyterLab fades its splash out for 200 ms; a theme changed meanwhile makes it take the splash away twice, an error.
-NO_SPLASH = "() => !document.querySelector('#jupyterlab-splash')"
-# What is large and nearly white; a picture counts as dark where a filter is on it.
-PAPERS = """() => [...document.querySelectorAll('.jp-OutputArea-output *')].filter(part => {
-    const { width, height } = part.getBoundingClientRect(), style = getComputedStyle(part);
-    if (width < 100 || height < 60 || style.visibility === 'hidden') return false;
-    if (part.tagName === 'IMG') return style.filter === 'none';
-    if (part.tagName === 'CANVAS') {
-        const [r, g, b, a] = part.getContext('2d').getImageData(8, part.height - 8, 1, 1).data;
-        return a > 200 && r + g + b > 600;
-    }
-    const [r, g, b, a = 1] = style.backgroundColor.match(/[\\d.]+/g).map(Number);
-    return a > 0.5 && r + g + b > 600;
-}).map(part => `${part.tagName} ${part.className}`)"""
-
 pytestmark = jupyter_page.MARKS
 
 
@@ -219,7 +200,8 @@ def test_hover_reads_a_sentence_and_a_lasso_lists_some(page):
     ]:
         page.mouse.move(*corner, steps=3)
     page.mouse.up()
-    chosen = eventually(page, lambda: ask(page, "maps.chosen_texts"), "chosen sentences")
+    chosen = "[texts[i] for i in maps.state['chosen']]"
+    chosen = eventually(page, lambda: ask(page, chosen), "chosen sentences")
     assert sentence in chosen and len(chosen) < 200
     listed = eventually(
         page,
@@ -293,7 +275,7 @@ def test_start_is_answered_at_once_and_stop_keeps_the_run(page):
         lambda: circle.evaluate("canvas => canvas.toDataURL()") != drawn,
         "a sphere that turns",
     )
-    eventually(page, lambda: ask(page, "len(run._film.moments)") > 3, "measurements")
+    eventually(page, lambda: ask(page, "len(run.moments)") > 3, "measurements")
     assert page.evaluate(PRESSED, "stop").startswith("stopping")
     eventually(page, lambda: not ask(page, "run.running"), "its end", 60)
     assert ask(page, "run.run.interrupted") and ask(
@@ -358,48 +340,3 @@ def test_data_is_text_and_nothing_scrolls_sideways(page):
         page.wait_for_timeout(300)
         assert page.evaluate(SCROLLS) == [], width
     jupyter_page.tall(page)
-
-
-def test_a_dark_theme_leaves_no_white_card(page):
-    page.evaluate(THEME, "JupyterLab Dark")
-    page.wait_for_function(NO_SPLASH)
-    try:
-        eventually(page, lambda: page.evaluate(PAPERS) == [], "dark cards", 60)
-    finally:
-        page.evaluate(THEME, "JupyterLab Light")
-        page.wait_for_function(NO_SPLASH)
-
-
-def test_reopened_without_its_kernel_a_panel_is_a_picture(page):
-    """The last test of the file: the panels are dead after it."""
-    page.evaluate("async () => { await jupyterapp.commands.execute('docmanager:save'); }")
-    page.evaluate(
-        "async () => { await jupyterapp.shell.currentWidget.sessionContext.shutdown(); }"
-    )
-    other = page.context.browser.new_page(viewport={"width": 1300, "height": 1000})
-    complaints = []
-    other.on(
-        "console",
-        lambda message: (
-            complaints.append(message.text) if message.type == "error" else None
-        ),
-    )
-    other.goto(page.url.split("?")[0] + "?reset", timeout=90_000)
-    other.wait_for_function(jupyter_page.IDLE, timeout=60_000)
-    jupyter_page.tall(other)
-    stills = other.locator(".ck-still:visible")
-    eventually(other, lambda: stills.count() == ALIVE, "a picture for each panel")
-    assert other.evaluate(jupyter_page.BROKEN) == 0
-    eventually(
-        other,
-        lambda: not other.get_by_text("model not found").first.is_visible(),
-        "nothing said to be missing",
-    )
-    # JupyterLab's own note to the console, of each widget that is gone, is all there is.
-    assert all("widget model not found" in complaint for complaint in complaints), (
-        complaints
-    )
-    other.evaluate(
-        "async () => { await jupyterapp.shell.currentWidget.sessionContext.shutdown(); }"
-    )
-    other.close()

@@ -7,7 +7,6 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 
 from contrast_kit import plots
 
@@ -71,43 +70,20 @@ def test_without_alignment_the_same_space_would_seem_to_move():
     assert first.std() > 5 * cone.std()  # one scale for all
 
 
-def test_tsne_frames_have_one_size_and_stay_where_they_were():
-    rng = np.random.default_rng(0)
-    groups = np.repeat(3 * np.eye(5), 12, axis=0) + 0.5 * rng.normal(size=(60, 5))
-    wobble = rng.normal(size=groups.shape)
-    frames = {f"{k}": groups + 0.02 * k * wobble for k in range(3)}
-    maps = list(plots.animation(frames, method="tsne", perplexity=8).maps.values())
-    assert all(np.isclose(np.sqrt((at**2).sum(1).mean()), 1) for at in maps)
-    moved = [
-        np.linalg.norm(b - a, axis=1).mean() for a, b in zip(maps, maps[1:], strict=False)
-    ]
-    assert max(moved) < 0.2, moved  # of a map whose points lie 1 from the middle
-
-
 def test_the_player_gets_the_numbers_of_the_maps():
     animation = film(pairs=[[0, 1]])
     data = data_of(animation)
     assert data["names"] == list(FRAMES) and data["pairs"] == [[0, 1]]
     assert data["measures"]["alignment"] == [1.0, 0.8, 0.6, 0.4, 0.2, 0.0]
     assert [data["words"][i] for i in data["kind"]] == LABELS
-    at = np.array(data["frames"]) / 1000 * animation.half_width()
-    assert np.allclose(
-        at, list(animation.maps.values()), atol=animation.half_width() / 1000
-    )
+    maps = np.array(list(animation.maps.values()))
+    half = 1.15 * np.abs(maps).max()
+    assert np.allclose(np.array(data["frames"]) / 1000 * half, maps, atol=half / 1000)
 
 
 def test_a_label_can_be_no_script():
     page = plots.animation(FRAMES, ["</script><b>", "x", "y"] * 10)._repr_html_()
     assert page.count("</script>") == 1 and "<b>" not in page
-
-
-def test_a_gif_plays_each_frame_and_a_page_stands_alone(tmp_path):
-    path = film().save(tmp_path / "space.gif")
-    with Image.open(path) as gif:
-        assert gif.n_frames == 6 and gif.info["loop"] == 0
-    assert path.stat().st_size < 300_000
-    page = film().save(tmp_path / "space.html").read_text(encoding="utf-8")
-    assert page.startswith("<!doctype html>") and "http" not in page
 
 
 @pytest.mark.browser
@@ -118,7 +94,8 @@ def test_a_gif_plays_each_frame_and_a_page_stands_alone(tmp_path):
 def test_the_player_plays_pauses_and_slides_in_a_browser(tmp_path):
     from playwright.sync_api import sync_playwright
 
-    page_file = film().save(tmp_path / "space.html")
+    page_file = tmp_path / "space.html"
+    page_file.write_text(f"<!doctype html>{film()._repr_html_()}")
     problems = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(

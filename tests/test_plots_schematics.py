@@ -14,7 +14,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_each_is_a_picture_that_needs_nothing_and_says_its_content(name, tmp_path):
+def test_each_is_a_picture_that_needs_nothing_and_says_its_content(name):
     drawing = ck.plots.schematic(name)
     root = ElementTree.fromstring(drawing._repr_html_())
     assert (
@@ -35,7 +35,6 @@ def test_each_is_a_picture_that_needs_nothing_and_says_its_content(name, tmp_pat
         and "prefers-color-scheme:dark" in drawing.svg
     )
     assert len(drawing.alt) > 100 and drawing.alt.endswith(".")
-    assert drawing.save(tmp_path / "a.svg").read_text("utf-8") == drawing.svg
 
 
 def test_every_method_that_pre_trains_is_drawn():

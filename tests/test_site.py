@@ -56,7 +56,7 @@ def test_a_figure_says_what_is_written_on_it():
     )
     figure = ck.plots.loss_curves(history, title="A short run")
     said = figure.described()
-    assert said.startswith("Figure. A short run; mlm, x: step") and "contrast" in said
+    assert said.startswith("Figure. A short run; mlm; step") and "contrast" in said
     data, metadata = figure._repr_mimebundle_()
     assert (
         data["image/png"].startswith(b"\x89PNG") and metadata["image/png"]["alt"] == said

@@ -5,8 +5,8 @@
 | a sentence in two masked views | `mask_explorer` |
 | vectors on a circle, and what a loss does with them | `loss_playground` |
 | which negatives push, at which temperature | `temperature_and_queue` |
-| a training run, or two side by side, to watch and to stop | `live_training` |
-| a map of sentences: hover, lasso, neighbours, two encoders linked | `embedding_map` |
+| a training run, to watch and to stop | `live_training` |
+| a map of sentences: hover, lasso, neighbours, encoders linked | `embedding_map` |
 | a sentence corrupted, corrected and contrasted | `two_networks` |
 | a shelf to arrange, a question to type, an answer and where it looks | `shelf` |
 

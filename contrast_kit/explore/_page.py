@@ -13,17 +13,14 @@ KIND = "application/vnd.contrast-kit.panel"
 """In a stored notebook: what a website needs to bring the panel to life, as JSON on one line. Programs that do not know
 it show the figure."""
 HERE = Path(__file__).parent
-# Beginnings of the names of ipywidgets' own traits.
-KEPT = ("_", "layout", "tooltip", "tabbable", "comm")
-
-CONTROLS = {
-    "SelectionSlider": ("stops",),
-    "Dropdown": ("choice",),
-    "FloatSlider": ("range", "min", "max", "step"),
-    "BoundedIntText": ("count", "min", "max"),
-    "Text": ("text",),
+KINDS = {
+    "SelectionSlider": "stops",
+    "Dropdown": "choice",
+    "FloatSlider": "range",
+    "BoundedIntText": "count",
+    "Text": "text",
 }
-"""The controls that page.js knows, and what it needs of each."""
+"""The controls of ipywidgets, as page.js calls them."""
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -61,22 +58,14 @@ def exported(panel: Any) -> dict[str, Any]:
             f"{type(panel).__name__} needs Python to answer, so a page can hold only its figure."
         )
     view = panel.view
-    more = panel.page_state()
-    state = (
-        {}
-        if view is None
-        else {name: getattr(view, name) for name in view.traits(sync=True)}
-    )
-    state = {name: value for name, value in state.items() if not name.startswith(KEPT)}
     controls = []
-    for name, (widget, trait) in panel.handles.items():
+    for name, (widget, _) in panel.handles.items():
         if widget is not view:
-            state[name] = getattr(widget, trait)
-            locked = name in more.get("locked", ())
-            controls.append({"name": name, **_control(widget), "locked": locked})
+            controls.append({"name": name, **_control(widget)})
+    state = {name: getattr(view, name) for name in view.shared} | panel.state
     return {
         "scripts": [list(panel.script), [panel.stand_in]],
-        "state": _plain(state | more),
+        "state": _plain(state | panel.page_state()),
         "controls": controls,
         "words": html.unescape(re.sub(r"<[^>]*>", "", panel.words())),
     }
@@ -87,34 +76,25 @@ def stored(panel: Any) -> str:
     return json.dumps(exported(panel), ensure_ascii=False, separators=(",", ":"))
 
 
-def fragment(given: dict[str, Any] | str, name: str, still: str = "") -> str:
-    """The HTML that lets an exported panel live inside a page; `still` stands there where scripts are off."""
-    given = json.loads(given) if isinstance(given, str) else given
-    state = {"state": given["state"], "controls": given["controls"]}
+def fragment(kept: str, name: str, still: str = "") -> str:
+    """The HTML that lets a `stored` panel live inside a page; `still` stands there where scripts are off."""
+    kept = json.loads(kept)
+    state = {"state": kept["state"], "controls": kept["controls"]}
     state = json.dumps(state, ensure_ascii=False).replace("<", "\\u003c")
-    defined = ""
-    for part, files in zip(("picture", "numbers"), given["scripts"], strict=True):
-        defined += f"const {part} = (() => {{\n{_inside(*files)}\n}})();\n"
-    start = f'alone(document.getElementById("{name}"), picture, numbers, {state});'
-    script = f'(() => {{\n"use strict";\n{scripts("shared", "page")}\n{defined}\n{start}\n}})();'
+    picture, numbers = (_inside(*files) for files in kept["scripts"])
+    script = f"""(() => {{
+"use strict";
+{scripts("shared", "page")}
+const picture = (() => {{ {picture}
+}})(), numbers = (() => {{ {numbers}
+}})();
+alone(document.getElementById("{name}"), picture, numbers, {state});
+}})();"""
     # A script ends at the first "</script", wherever it stands.
     script = script.replace("</script", "<\\/script")
     return (
         f'<div class="ck-page" id="{name}">{still}</div>\n<script>\n{script}\n</script>'
     )
-
-
-def document(panel: Any, title: str | None = None) -> str:
-    """A whole page for this panel: a live one, or where that is impossible, its figure and its sentence."""
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(panel).__name__).capitalize()
-    title = html.escape(title or name)
-    try:
-        shown = fragment(exported(panel), "panel")
-    except ValueError:
-        picture = base64.b64encode(panel.figure()._repr_png_()).decode()
-        image = f'<img alt="{title}" style="max-width:100%" src="data:image/png;base64,{picture}">'
-        shown = f"{image}<p>{panel.words()}</p>"
-    return PAGE.format(title=title, panel=shown)
 
 
 def _inside(*names):
@@ -140,14 +120,6 @@ def _plain(value):
 
 def _control(widget):
     """How the page shows a control of ipywidgets."""
-    kind, *traits = CONTROLS[type(widget).__name__]
-    made = {"label": widget.description, "kind": kind}
-    if kind in ("stops", "choice"):
-        made["options"] = [
-            list(each) if isinstance(each, tuple) else [each, each]
-            for each in widget.options
-        ]
-    if kind == "range":
-        made["digits"] = 2
-    names = {"min": "low", "max": "high", "step": "step"}
-    return made | {names[trait]: getattr(widget, trait) for trait in traits}
+    made = {"label": widget.description, "kind": KINDS[type(widget).__name__]}
+    traits = [name for name in ("options", "min", "max", "step") if hasattr(widget, name)]
+    return made | {name: _plain(getattr(widget, name)) for name in traits}

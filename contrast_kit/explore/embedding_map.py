@@ -15,12 +15,7 @@ from contrast_kit.plots.style import texts as labels_of
 WARMTH = (
     0.05  # how much nearer neighbours count more, where a sentence is placed among them
 )
-AXES = {
-    None: "coordinates made earlier",
-    "pca": "two principal components",
-    "tsne": "t-SNE",
-    "umap": "UMAP",
-}
+AXES = {"pca": "two principal components", "tsne": "t-SNE", "umap": "UMAP"}
 
 
 class EmbeddingMap(Panel):
@@ -34,14 +29,13 @@ class EmbeddingMap(Panel):
         labels: N labels (numbers or words): colour and shape. A click on one in the legend hides the others.
         encode: what turns a typed sentence into a vector: an `Encoder`, a function from a list of texts to [n, D], or
             a dict of them with the names of `vectors`. Without it only sentences of the map have neighbours.
-        method: "pca" (the default), "tsne" or "umap", with `seed`, `perplexity` or `neighbors` as in `plots.project`.
-            t-SNE takes ten seconds for 5,000 sentences. With `points` it names how they were made, on the axes.
-        points: [N, 2], or a dict like `vectors`: coordinates made earlier, in place of a projection.
+        method: "pca", "tsne" or "umap", with `seed`, `perplexity` or `neighbors` as in `plots.project`.
+            t-SNE takes ten seconds for 5,000 sentences.
         k: how many neighbours.
 
     Returns:
-        A panel. `chosen_texts` are the sentences in the lasso, `neighbours(sentence)` what the search finds,
-        `set(query=…, chosen=[…])` does the same from Python, and `figure()` is `plots.embedding_map`.
+        A panel. `search(sentence)` gives what the search finds, `set(query=…, chosen=[…])` does from Python what a hand
+        does, and `figure()` is `plots.embedding_map`.
 
     Raises:
         ValueError: vectors, texts or labels of different lengths, zero vectors.
@@ -50,11 +44,11 @@ class EmbeddingMap(Panel):
     Example:
         >>> import torch
         >>> import contrast_kit as ck
-        >>> panel = ck.explore.embedding_map(torch.eye(3)[[0, 0, 1, 2]], ["a kite", "the kite", "a drum", "a bear"])
-        >>> panel.set(chosen=[2, 3]).chosen_texts
-        ['a drum', 'a bear']
-        >>> panel.neighbours("a kite", k=1)
-        {'': [('the kite', 1.0)]}
+        >>> texts = ["a kite", "the kite", "a drum", "a bear"]
+        >>> panel = ck.explore.embedding_map(torch.eye(3)[[0, 0, 1, 2]], texts, k=1)
+        >>> near, placed = panel.search("a kite")
+        >>> near  # the row of "the kite", and its cosine
+        {'': [(1, 1.0)]}
     """
 
     script, stand_in = ("canvas", "dots", "embedding_map"), "map_numbers"
@@ -66,43 +60,33 @@ class EmbeddingMap(Panel):
         labels: Sequence[Any] | None = None,
         *,
         encode: Any = None,
-        method: str | None = None,
-        points: Any = None,
+        method: str = "pca",
         k: int = 8,
-        **projection: Any,
+        **settings: Any,
     ):
-        vectors, points = by_name(vectors), by_name(points)
+        vectors = by_name(vectors)
         encode = {} if encode is None else encode
         if not isinstance(encode, Mapping):
             encode = dict.fromkeys(vectors, encode)
-        if not points and method is None:
-            method = "pca"
         n = len(texts)
         self.vectors = {name: _unit(value, n) for name, value in vectors.items()}
-        self.texts = list(texts)
+        self.texts, self.method, self.k = list(texts), method, k
         self.labels = None if labels is None else labels_of(labels, "labels", n)
         self.encode = {
             name: getattr(each, "encode", each) for name, each in encode.items()
         }
-        self.projection, self.k = {"method": method, **projection}, k
-        self._linear = not points and method == "pca"
-        self.points, self.at = {}, {}
+        self.at, first = {}, None
         for name, value in self.vectors.items():
-            if points:
-                self.points[name] = array(points[name], "points")
-                self.at[name] = _fitted(self.points[name])
-            else:
-                self.points[name] = ck.plots.project(value, **self.projection)
-                first = next(iter(self.points.values()))
-                # The axes of a map may come out turned or mirrored: on the page all are aligned with the first.
-                self.at[name] = _fitted(ck.plots.align(self.points[name], first))
+            # The axes of a map may come out turned or mirrored: all are aligned with the first.
+            points = ck.plots.project(value, method, **settings)
+            first = points if first is None else first
+            self.at[name] = _fitted(ck.plots.align(points, first))
         kinds = in_order(self.labels or [])
+        places = np.stack(list(self.at.values())).astype(np.float32)  # [maps, N, 2]
         self.view = view_of(
             self.script,
             names=list(vectors),
-            xy=np.stack(list(self.at.values()))
-            .astype(np.float32)
-            .tobytes(),  # [maps, N, 2]
+            xy=places.tobytes(),
             texts=self.texts,
             kinds=[kinds.index(label) for label in self.labels or []],
             legend=kinds,
@@ -117,83 +101,35 @@ class EmbeddingMap(Panel):
         )
         # The first of equal ones.
         self._row = {text.strip(): i for i, text in reversed([*enumerate(self.texts)])}
-        self._searched, self._planes = "", {}
+        self._searched = ""
         self.assemble({}, traits=("chosen", "hovered", "query"))
 
-    @property
-    def chosen_texts(self) -> list[str]:
-        """The sentences inside the lasso."""
-        return [self.texts[i] for i in self.view.chosen]
+    def search(self, sentence: str) -> tuple[dict[str, list], dict[str, list[float]]]:
+        """In each space the nearest sentences, {name: [(row, cosine), …]}, and where this one stands on its map.
 
-    def neighbours(
-        self, sentence: str, k: int | None = None
-    ) -> dict[str, list[tuple[str, float]]]:
-        """The k sentences with the highest cosine to this one, best first, in each space (not on the map).
-
-        A sentence of the map is looked up, any other is encoded. Raises a ValueError where neither is possible.
+        A sentence of the map is looked up and stands where it is. Any other is encoded, and stands at the mean of its
+        nearest neighbours' places, weighted by e^{cosine / 0.05}. Raises a ValueError where it cannot be encoded.
         """
-        near = self._nearest(sentence.strip(), k or self.k)
-        return {
-            name: [(self.texts[i], cosine) for i, cosine in rows]
-            for name, rows in near.items()
-        }
-
-    def place(self, sentence: str) -> dict[str, tuple[float, float]]:
-        """Where a sentence stands on each map, both coordinates from -1 to 1.
-
-        A sentence of the map stands where it is; any other is encoded. On a map by principal components it is projected
-        as the others were; t-SNE and UMAP have no such rule, so there, and on maps made earlier, it stands at the mean
-        of its nearest neighbours' places, weighted by e^{cosine / 0.05}. ValueError where it cannot be encoded.
-        """
-        places = {}
-        for name, query in self._queries(sentence.strip()).items():
-            if self._linear:
-                at = np.append(query.double().numpy(), 1.0) @ self._plane(
-                    name
-                )  # [D + 1] -> [2]
-            else:
-                best = (self.vectors[name] @ query).topk(min(self.k, len(self.texts)))
-                weights = (best.values.double() / WARMTH).softmax(dim=0).numpy()  # [k]
-                at = weights @ self.at[name][best.indices.numpy()]  # [k] @ [k, 2] -> [2]
-            places[name] = tuple(np.clip(at, -1, 1).tolist())
-        return places
-
-    def _plane(self, name):
-        """The linear rule [D + 1, 2] that put the sentences where they are on a map by principal components."""
-        if name not in self._planes:
-            x, at = self.vectors[name].double().numpy(), self.at[name]  # [N, D], [N, 2]
-            middle, there = x.mean(axis=0), at.mean(axis=0)
-            turn, *_ = np.linalg.lstsq(x - middle, at - there, rcond=1e-8)  # [D, 2]
-            self._planes[name] = np.vstack([turn, there - middle @ turn])
-        return self._planes[name]
-
-    def _queries(self, sentence):
-        """The vector [D] of a sentence in each space, looked up or encoded."""
-        if sentence in self._row:
-            return {
-                name: vectors[self._row[sentence]]
-                for name, vectors in self.vectors.items()
-            }
-        missing = [name for name in self.vectors if name not in self.encode]
-        if missing:
-            of = f" for {missing[0]!r}" if missing[0] else ""
-            raise ValueError(
-                f"This sentence is not on the map: give encode={of}, such as the encoder, to place it."
-            )
-        return {name: _unit(self.encode[name]([sentence]), 1)[0] for name in self.vectors}
-
-    def _nearest(self, sentence, k):
-        own, queries = self._row.get(sentence), self._queries(sentence)
-        near = {}
+        near, placed, own = {}, {}, self._row.get(sentence.strip())
         for name, vectors in self.vectors.items():
-            cosines = vectors @ queries[name]  # [N, D] @ [D] -> [N]
+            if own is not None:
+                query = vectors[own]
+            elif name in self.encode:
+                query = _unit(self.encode[name]([sentence.strip()]), 1)[0]  # [D]
+            else:
+                raise ValueError(
+                    "This sentence is not on the map: give encode=, such as the encoder, to place it."
+                )
+            cosines = vectors @ query  # [N, D] @ [D] -> [N]
             if own is not None:
                 cosines[own] = -2  # its nearest neighbour would be itself
-            best = cosines.topk(min(k, len(cosines) - (own is not None)))
-            near[name] = list(
-                zip(best.indices.tolist(), best.values.tolist(), strict=True)
-            )
-        return near
+            best = cosines.topk(min(self.k, len(cosines) - (own is not None)))
+            rows, values = best.indices.tolist(), best.values
+            near[name] = list(zip(rows, values.tolist(), strict=True))
+            weights = (values.double() / WARMTH).softmax(dim=0).numpy()  # [k]
+            place = weights @ self.at[name][rows]  # [k] @ [k, 2] -> [2]
+            placed[name] = (place if own is None else self.at[name][own]).tolist()
+        return near, placed
 
     def show(self) -> None:
         query = self.view.query
@@ -203,34 +139,25 @@ class EmbeddingMap(Panel):
         near, placed, self.view.problem = {}, {}, ""
         if query.strip():
             try:
-                near, placed = self._nearest(query.strip(), self.k), self.place(query)
+                near, placed = self.search(query)
             except ValueError as error:
                 self.view.problem = str(error)
         self.view.placed, self.view.near = placed, near
 
     def words(self) -> str:
-        sentence = f"{len(self.texts):,} sentences"
-        if self.view.near:
-            sentence += ". Neighbours come from the space itself: where the map puts them far apart, the map misleads"
-        return f"{sentence}. Distances on a map by {AXES[self.projection['method']]} are not distances in the space."
+        by = f"Distances on a map by {AXES[self.method]}"
+        return f"{len(self.texts):,} sentences. {by} are not distances in the space."
 
     def page_state(self) -> dict[str, Any]:
         """The spaces in half precision: neighbours of its own sentences are found in the page too."""
         spaces = {
-            name: _narrow(value).astype(np.float16)
-            for name, value in self.vectors.items()
+            name: value.numpy().astype(np.float16) for name, value in self.vectors.items()
         }
-        return {"spaces": spaces, "k": self.k, "axes": AXES[self.projection["method"]]}
+        return {"spaces": spaces, "k": self.k, "axes": AXES[self.method]}
 
     def figure(self) -> Any:
         """The maps as `plots.embedding_map` draws them."""
-        method = self.projection["method"]
-        look = {"method": method or "tsne", "points": self.points}
-        figure = ck.plots.embedding_map(self.vectors, self.labels, **look)
-        if method is None:
-            for panel in figure.axes:
-                panel.set(xlabel="coordinate 1", ylabel="coordinate 2")
-        return figure
+        return ck.plots.embedding_map(self.at, self.labels, None, title=AXES[self.method])
 
 
 def _unit(vectors, n):
@@ -240,15 +167,6 @@ def _unit(vectors, n):
             f"There must be one vector for each of the {n} texts, not {len(vectors)}."
         )
     return vectors
-
-
-def _narrow(vectors):
-    """The vectors rotated onto as few axes as keep each within 0.01 of its place, and so all cosines within 0.0001."""
-    u, s, _ = np.linalg.svd(vectors.double().numpy(), full_matrices=False)
-    turned = u * s  # [N, D]: the same lengths and angles, the most important axes first
-    # What axes from here on hold.
-    squares = np.cumsum(turned[:, ::-1] ** 2, axis=1)[:, ::-1]
-    return turned[:, : max(1, int((squares.max(axis=0) > 0.01**2).sum()))]
 
 
 def _fitted(points):

@@ -6,10 +6,10 @@ let film = null, clock = null;
 function compute(state, set) {
   film ??= { frames: state.frames, curves: state.curves, now: state.now };
   const [pressed] = state.pressed, end = film.now.step, { frames } = film;
-  const upTo = step => film.curves.map(columns => {
-    const count = columns.step?.filter(each => each <= step).length ?? 0;
-    return Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, values.slice(0, count)]));
-  });
+  const upTo = step => {
+    const count = film.curves.step?.filter(each => each <= step).length ?? 0;
+    return Object.fromEntries(Object.entries(film.curves).map(([name, values]) => [name, values.slice(0, count)]));
+  };
   const show = (phase, step) => {
     const moment = frames.filter(frame => frame.step <= step).at(-1) ?? frames[0], over = step >= end;
     if (moment !== state.moment) set({ moment });

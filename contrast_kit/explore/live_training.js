@@ -2,7 +2,6 @@
 const WIDE = 300, HIGH = 250, LEFT = 44, BOTTOM = 34, TOP = 34, RIGHT = 12;
 const BUSY = ["starting", "training", "stopping", "resetting"];
 const LIVE_STYLE = `
-.ck-live h4 { margin: 10px 0 2px; font-weight: 600; }
 .ck-live-cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(250px, 100%), 1fr)); gap: 4px 14px; }
 .ck-live-cards figure { margin: 0; } .ck-live-cards figcaption { color: var(--ck-soft); font-size: 13px; line-height: 1.35; }
 .ck-live svg { width: 100%; height: auto; max-width: 360px; display: block; font-family: system-ui, sans-serif; }
@@ -107,18 +106,14 @@ function render({ model, el }) {
   const moment = html(film, "span");
   slider.addEventListener("input", () => play(Number(slider.value)));
 
-  const seen = facts.names.map((name, i) => {
-    const part = html(panel, "section");
-    if (name) html(part, "h4", {}, name);
-    const cards = html(part, "div", { class: "ck-live-cards" });
-    let ball = null, words = null;
-    if (facts.texts.length) {
-      const figure = html(cards, "figure");
-      ball = sphere(figure, 285, view, { ...facts, name }, redraw);
-      words = html(figure, "figcaption");
-    }
-    return { ball, words, curves: lossCurves(cards), hills: facts.before[i] ? cosineHills(cards) : null };
-  });
+  const cards = html(panel, "div", { class: "ck-live-cards" });
+  let ball = null, words = null;
+  if (facts.texts.length) {
+    const figure = html(cards, "figure");
+    ball = sphere(figure, 285, view, { ...facts, name: "" }, redraw);
+    words = html(figure, "figcaption");
+  }
+  const curves = lossCurves(cards), cosines = facts.before ? cosineHills(cards) : null;
   if (facts.legend.length) {
     const key = html(panel, "div", { class: "ck-live-key" });
     facts.legend.forEach((word, k) => {
@@ -158,14 +153,12 @@ function render({ model, el }) {
   const clock = setInterval(() => { if (waiting || model.get("now").phase === "starting") say(); }, 250);
 
   // -- what Python sends
-  function showMoment({ spheres, hills }, glide) {
-    seen.forEach(({ ball, words, hills: draw }, i) => {
-      if (ball && spheres[i]) {
-        ball.show(spheres[i].points.map(p => p.map(v => v / 1000)), glide);
-        words.textContent = `three directions of ${facts.width[i]} hold ${percent(spheres[i].share)} of the vectors`;
-      }
-      if (draw && hills[i]) draw(hills[i], facts.before[i]);
-    });
+  function showMoment({ sphere: seen, hills }, glide) {
+    if (ball && seen) {
+      ball.show(seen.points.map(p => p.map(v => v / 1000)), glide);
+      words.textContent = `three directions of ${facts.width} hold ${percent(seen.share)} of the vectors`;
+    }
+    if (cosines && hills) cosines(hills, facts.before);
   }
   function onMoment() {
     const now = model.get("moment");
@@ -194,10 +187,9 @@ function render({ model, el }) {
     showMoment(frames[at], true);
     moment.textContent = `step ${frames[at].step}`;
   }
-  function onCurves() { const { total } = model.get("now");
-    model.get("curves").forEach((columns, i) => seen[i]?.curves(columns, total)); }
+  function onCurves() { curves(model.get("curves"), model.get("now").total); }
 
-  // -- the spheres turn while it trains, unless the reader's system asks for stillness
+  // -- the sphere turns while it trains, unless the reader's system asks for stillness
   let paper = null, gone = false;
   function frame(now) {
     if (gone) return;
@@ -206,8 +198,8 @@ function render({ model, el }) {
     const turning = model.get("now").phase === "training" && !view.held && !still();
     if (turning) view.yaw += Math.min(50, now - (last || now)) / 1000 * 0.4;
     last = now;
-    seen.forEach(({ ball }) => ball?.draw(now, paper));
-    if (turning || seen.some(({ ball }) => ball?.moving(now))) redraw();
+    ball?.draw(now, paper);
+    if (turning || ball?.moving(now)) redraw();
     else last = 0;
   }
   const drawSoon = onceAFrame(frame);

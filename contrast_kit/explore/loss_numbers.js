@@ -73,25 +73,13 @@ function letGo(state, steps = 60) {
   return { path: path.filter((_, k) => k % every === 0), angles: path[steps] };
 }
 
-function words({ loss, tau, anchor, names: given, seen }) {
-  const names = given.map(escaped), sentence = `<b>${loss} = ${fixed(seen.value, 3)}</b>`, roles = seen.roles[anchor];
-  if (loss === "simsiam") {
-    return sentence + " (from 1/e = 0.368 to e): no denominator, so nothing pushes; each view pulls the other.";
-  }
-  let said = `${sentence} at τ = ${short(tau, 3)}, the mean over its anchors. `;
-  if (roles.every(role => role === "out")) return said + `${names[anchor]} is no anchor: info_nce asks view 0 only.`;
-  const negatives = roles.flatMap((role, j) => role === "negative" ? [j] : []), p = seen.weights[anchor];
-  if (negatives.length) {
-    const most = negatives.reduce((j, k) => p[k] > p[j] || p[k] === p[j] && names[k] > names[j] ? k : j);
-    const share = p[most] / Math.max(negatives.reduce((a, j) => a + p[j], 0), 1e-30);
-    said += `Of what pushes ${names[anchor]}, ${percent(share)} comes from ${names[most]}. `;
-  }
-  const push = seen.forces.map(([x, y]) => Math.hypot(x, y)), strongest = push.indexOf(Math.max(...push));
-  return said + `The strongest force, on ${names[strongest]}, is ${fixed(push[strongest], 2)}.`;
+function words({ loss, tau, seen }) {
+  const strongest = Math.max(...seen.forces.map(([x, y]) => Math.hypot(x, y)));
+  return `<b>${loss} = ${fixed(seen.value, 3)}</b> at τ = ${short(tau, 3)}. The strongest force is ${fixed(strongest, 2)}.`;
 }
 
 export default {
-  inputs: ["loss", "tau", "angles"], said: ["anchor"], compute, words,
+  inputs: ["loss", "tau", "angles"], compute, words,
   actions: {
     "one step": state => letGo(state, 1),
     "let go": state => letGo(state),

@@ -3,7 +3,6 @@
 Letters: B texts, N = 2B vectors (view 0 of every text, then view 1).
 """
 
-import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,15 +12,7 @@ import torch
 from torch import Tensor
 
 import contrast_kit as ck
-from contrast_kit.explore._panel import (
-    TEMPERATURES,
-    Panel,
-    button,
-    choice,
-    joined,
-    stepped_slider,
-    view_of,
-)
+from contrast_kit.explore._panel import TEMPERATURES, Panel, button, control, view_of
 
 LOSSES = ("info_nce", "nt_xent", "sup_con", "simsiam")
 # Degrees. A's views are far apart, B's are close, and C's second view has strayed among A's: a hard negative.
@@ -113,7 +104,7 @@ class LossPlayground(Panel):
         `seen()` gives the numbers and `figure()` the picture.
 
     Raises:
-        ValueError: angles and classes that do not fit each other, a loss or a temperature out of range.
+        ValueError: angles and classes that do not fit each other. TraitError: a loss or temperature that is no choice.
         ImportError: without ipywidgets and anywidget.
 
     Example:
@@ -143,15 +134,14 @@ class LossPlayground(Panel):
         self.start = [float(angle) for angle in angles]
         state = {"angles": self.start, "names": self.names, "anchor": 0}
         self.view = view_of(self.script, **state, seen={}, path=[])
-        step = "move every point a little along its force"
         moves = [
-            button("one step", lambda: self.let_go(1), step),
-            button("let go", self.let_go, "sixty such steps"),
-            button("start again", self.again, "put the points back"),
+            button("one step", lambda: self.let_go(1)),
+            button("let go", self.let_go),
+            button("start again", self.again),
         ]
         controls = {
-            "loss": choice("loss", LOSSES, loss),
-            "tau": stepped_slider("τ", TEMPERATURES, tau),
+            "loss": control("Dropdown", "loss", loss, options=LOSSES),
+            "tau": control("SelectionSlider", "τ", tau, options=TEMPERATURES),
         }
         self.assemble(controls, ["loss", "tau", *moves], traits=("angles", "anchor"))
 
@@ -200,50 +190,23 @@ class LossPlayground(Panel):
         self.view.seen = shown | {"roles": seen.roles, "value": seen.value}
 
     def words(self) -> str:
-        seen, i = self.seen(), self.view.anchor
-        names = [html.escape(name) for name in self.names]
-        sentence = f"<b>{self.loss.value} = {seen.value:.3f}</b>"
-        if self.loss.value == "simsiam":
-            return f"{sentence} (from 1/e = 0.368 to e): no denominator, so nothing pushes; each view pulls the other."
-        sentence += f" at τ = {self.tau.value:.3g}, the mean over its anchors. "
-        if set(seen.roles[i]) == {"out"}:
-            return sentence + f"{names[i]} is no anchor: info_nce asks view 0 only."
-        line = zip(seen.weights[i].tolist(), names, seen.roles[i], strict=True)
-        push = [(weight, name) for weight, name, role in line if role == "negative"]
-        if push:
-            weight, hardest = max(push)
-            share = weight / max(sum(each for each, _ in push), 1e-30)
-            sentence += f"Of what pushes {names[i]}, {share:.0%} comes from {hardest}. "
-        force, where = seen.forces.norm(dim=1).max(dim=0)
-        return f"{sentence}The strongest force, on {names[where]}, is {force:.2f}."
+        seen = self.seen()
+        force = seen.forces.norm(dim=1).max()
+        loss = f"<b>{self.loss.value} = {seen.value:.3f}</b> at τ = {self.tau.value:.3g}"
+        return f"{loss}. The strongest force is {force:.2f}."
 
     def figure(self) -> Any:
-        """The circle with its forces, and beside it each anchor's weights on its candidates."""
+        """The circle with its forces, which are left out at rest: what is left of them would look like a storm."""
         seen, b = self.seen(), len(self.classes)
-        paired = self.loss.value == "simsiam"
-        tau = "" if paired else f", τ = {self.tau.value:.3g}"
-        look = {
-            "title": f"{self.loss.value}{tau}: {seen.value:.3f}",
-            "forces": seen.forces,
-        }
-        # Arrows are drawn relative to the longest: at rest, what is left of the forces would look like a storm.
-        if seen.forces.norm(dim=1).max() <= REST:
-            look = {"title": f"{look['title']}, at rest"}
-        letters, pairs = [name[0] for name in self.names], [[i, i + b] for i in range(b)]
-        points = _points(self.view.angles)
-        circle = ck.plots.circle(points, letters, names=self.names, pairs=pairs, **look)
-        look = {"rows": self.names, "columns": self.names}
-        if paired:
-            matrix = ck.plots.similarity_matrix(
-                None, seen.roles, title="who pulls whom", **look
-            )
-        else:
-            weights = seen.weights.nan_to_num(0)
-            matrix = ck.plots.similarity_matrix(
-                weights, seen.roles, title="pair weights", **look
-            )
-            matrix.axes[-1].set(ylabel="weight", ylim=(0, 1))
-        return joined(circle, matrix, across=True)
+        moves = seen.forces.norm(dim=1).max() > REST
+        return ck.plots.circle(
+            _points(self.view.angles),
+            [name[0] for name in self.names],
+            names=self.names,
+            forces=seen.forces if moves else None,
+            pairs=[[i, i + b] for i in range(b)],
+            title=f"{self.loss.value}, τ = {self.tau.value:.3g}: {seen.value:.3f}",
+        )
 
 
 def _points(angles):

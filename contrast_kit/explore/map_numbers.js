@@ -21,10 +21,8 @@ function compute({ query, texts, spaces, k }) {
   return { placed: {}, near, problem };
 }
 
-function words({ texts, near, axes }) {
-  const found = Object.keys(near).length
-    ? ". Neighbours come from the space itself: where the map puts them far apart, the map misleads" : "";
-  return `${grouped(texts.length)} sentences${found}. Distances on a map by ${escaped(axes)} are not distances in the space.`;
+function words({ texts, axes }) {
+  return `${grouped(texts.length)} sentences. Distances on a map by ${escaped(axes)} are not distances in the space.`;
 }
 
 export default { inputs: ["query"], compute, words };

@@ -10,16 +10,21 @@ from contrast_kit.data.texts import special_ids
 from contrast_kit.explore._panel import (
     Panel,
     button,
-    choice,
+    control,
     draw_number,
     maskable_in,
-    sentence_line,
     slider,
     view_of,
 )
 
 MASKERS = ("complementary", "two random masks", "two span masks")
 SPLITS = {"80/10/10": (0.8, 0.1, 0.1), "[MASK] only": (1.0, 0.0, 0.0)}
+BERTS = {
+    "type": "BertNormalizer",
+    "clean_text": True,
+    "handle_chinese_chars": True,
+    "strip_accents": None,
+}
 MOST = 128
 """Tokens that the picture has room for."""
 SENTENCE = "The grandmother bought three red kites on Saturday, and she believes that they are dazzling."
@@ -44,7 +49,7 @@ class MaskExplorer(Panel):
         A panel; `set(sentence=…, p_m=…, p_c=…, masker=…, split=…, seed=…)` moves it, `views()` gives the ids.
 
     Raises:
-        ValueError: for an unknown masker, or a probability that is none.
+        ValueError: for a probability that is none. TraitError: for an unknown masker.
         ImportError: without ipywidgets and anywidget.
 
     Example:
@@ -70,15 +75,15 @@ class MaskExplorer(Panel):
     ):
         self.tokenizer = tokenizer
         self.view = view_of(self.script, seen=[])
-        again = button(
-            "draw again", self.again, "the next draw: other tokens at the same rates"
-        )
+        again = button("draw again", self.again)
         controls = {
-            "sentence": sentence_line("sentence", sentence),
+            "sentence": control("Text", "sentence", sentence, "700px"),
             "p_m": slider("p_m, of view 0", p_m, 0, 1),
             "p_c": slider("p_c, of view 1", p_c, 0, 1),
-            "masker": choice("masker", MASKERS, masker),
-            "split": choice("selected become", tuple(SPLITS), "80/10/10"),
+            "masker": control("Dropdown", "masker", masker, options=MASKERS),
+            "split": control(
+                "Dropdown", "selected become", "80/10/10", options=tuple(SPLITS)
+            ),
             "seed": draw_number(seed),
         }
         self.assemble(
@@ -162,47 +167,32 @@ class MaskExplorer(Panel):
         )
 
     def page_state(self) -> dict[str, Any]:
-        tokenizer = _exported(self.tokenizer)
-        locked = []
-        # A page splits words as BERT does, and in no other way.
-        if "lowercase" not in tokenizer:
-            tokenizer["ids"] = self.tokenizer(self.sentence.value)["input_ids"]
-            locked = ["sentence"]
-        return {"tokenizer": tokenizer, "splits": SPLITS, "most": MOST, "locked": locked}
+        """The vocabulary, and what else it takes to split words as BERT does. ValueError: it does so in another way."""
+        tokenizer = self.tokenizer
+        inside = json.loads(tokenizer.backend_tokenizer.to_str())
+        normalizer = inside["normalizer"] or {}
+        # German ones, for example, lower letters and keep the accents.
+        if (
+            not BERTS.items() <= normalizer.items()
+            or inside["model"]["type"] != "WordPiece"
+        ):
+            raise ValueError("A page splits words as BERT does, and in no other way.")
+        made = {
+            "vocab": tokenizer.convert_ids_to_tokens(range(len(tokenizer))),
+            "special": tokenizer.all_special_tokens,
+            "mask": tokenizer.mask_token,
+            "fixed": _never_masked(tokenizer),
+            "lowercase": normalizer["lowercase"],
+            "unknown": tokenizer.unk_token,
+            "first": tokenizer.cls_token,
+            "last": tokenizer.sep_token,
+        }
+        return {"tokenizer": made, "splits": SPLITS, "most": MOST}
 
 
 def _never_masked(tokenizer):
     """The special tokens but [UNK], which stands for a word."""
     return tokenizer.convert_ids_to_tokens(special_ids(tokenizer))
-
-
-def _exported(tokenizer):
-    """The vocabulary and the special tokens; and where it is BERT's kind, what else it takes to split words."""
-    made = {
-        "vocab": tokenizer.convert_ids_to_tokens(range(len(tokenizer))),
-        "special": tokenizer.all_special_tokens,
-        "mask": tokenizer.mask_token,
-        "fixed": _never_masked(tokenizer),
-    }
-    inside = json.loads(tokenizer.backend_tokenizer.to_str())
-    kinds = [
-        (inside[part] or {}).get("type")
-        for part in ("model", "normalizer", "pre_tokenizer")
-    ]
-    if kinds == ["WordPiece", "BertNormalizer", "BertPreTokenizer"] and _usual(
-        **inside["normalizer"]
-    ):
-        made |= {
-            "lowercase": inside["normalizer"]["lowercase"],
-            "unknown": tokenizer.unk_token,
-        }
-        made |= {"first": tokenizer.cls_token, "last": tokenizer.sep_token}
-    return made
-
-
-def _usual(lowercase, strip_accents, clean_text, handle_chinese_chars, **_):
-    """Whether a normalizer does what BERT's does: German ones, for example, lower letters and keep the accents."""
-    return clean_text and handle_chinese_chars and strip_accents in (None, lowercase)
 
 
 mask_explorer = MaskExplorer

@@ -47,31 +47,31 @@ function half(bits) {
 }
 
 // A control beside its name; it sets the model, and follows it.
-function control(parent, model, { name, label, kind, options, low, high, step, digits, locked }) {
+function control(parent, model, { name, label, kind, options, min, max, step }) {
   const box = html(parent, "label", {}), change = value => { model.set(name, value); };
   box.append(label);
   const follow = show => { model.on(`change:${name}`, show); show(); };
   if (kind === "choice") {
     const list = html(box, "select");
-    options.forEach(([says], i) => html(list, "option", { value: i }, says));
-    list.addEventListener("change", () => change(options[list.value][1]));
-    follow(() => { list.value = options.findIndex(([, value]) => value === model.get(name)); });
+    options.forEach((says, i) => html(list, "option", { value: i }, says));
+    list.addEventListener("change", () => change(options[list.value]));
+    follow(() => { list.value = options.indexOf(model.get(name)); });
   } else if (kind === "text") {
-    const field = html(box, "input", { type: "text", ...locked && { readonly: "", title: "to be typed over in Python only" } });
+    const field = html(box, "input", { type: "text" });
     field.addEventListener("input", () => change(field.value));
     follow(() => { if (field.value !== model.get(name)) field.value = model.get(name); });
   } else if (kind === "count") {
-    const field = html(box, "input", { type: "number", min: low, max: high });
+    const field = html(box, "input", { type: "number", min, max });
     field.addEventListener("input", () => { if (field.validity.valid && field.value) change(field.valueAsNumber); });
     follow(() => { field.value = model.get(name); });
   } else {  // a slider: over all numbers, or over the given ones
-    const range = kind === "stops" ? { min: 0, max: options.length - 1, step: 1 } : { min: low, max: high, step };
+    const range = kind === "stops" ? { min: 0, max: options.length - 1, step: 1 } : { min, max, step };
     const field = html(box, "input", { type: "range", ...range }), says = html(box, "output");
-    const place = () => options.findIndex(([, value]) => value === model.get(name));
-    field.addEventListener("input", () => change(kind === "stops" ? options[field.value][1] : field.valueAsNumber));
+    const place = () => options.indexOf(model.get(name));
+    field.addEventListener("input", () => change(kind === "stops" ? options[field.value] : field.valueAsNumber));
     follow(() => {
       field.value = kind === "stops" ? place() : model.get(name);
-      says.textContent = kind === "stops" ? options[place()][0] : fixed(model.get(name), digits);
+      says.textContent = kind === "stops" ? String(model.get(name)) : fixed(model.get(name), 2);
       field.setAttribute("aria-valuetext", says.textContent);
     });
   }
@@ -94,7 +94,6 @@ function alone(root, picture, numbers, { state, controls }) {
     } catch (error) { line.textContent = error.message; }
   };
   for (const input of numbers.inputs) model.on(`change:${input}`, update);
-  for (const input of numbers.said ?? []) model.on(`change:${input}`, () => { line.innerHTML = numbers.words(state); });
   update();
   if (!bar.childElementCount) bar.remove();
   picture.initialize?.({ model });

@@ -10,12 +10,7 @@ from torch import Tensor
 import contrast_kit as ck
 from contrast_kit._util import choose
 from contrast_kit.encoder.encoder import evaluating
-from contrast_kit.explore._panel import (
-    Panel,
-    choice,
-    sentence_line,
-    widgets,
-)
+from contrast_kit.explore._panel import Panel, control, widgets
 
 if TYPE_CHECKING:
     from contrast_kit.data import Pictures
@@ -36,8 +31,7 @@ class Shelf(Panel):
     """Arrange a shelf, type a question, and see what a model answers, and where it looks.
 
     The region of a toy is one that the detector saw on another shelf, of a toy of the same sort; its box is that of the
-    place where you put it. The sentence below the picture also says what the model would answer *without* a picture:
-    an answer that stays the same does not come from seeing.
+    place where you put it.
 
     Args:
         objective: an `Answer`, trained on questions.
@@ -49,7 +43,7 @@ class Shelf(Panel):
         A panel; `set(question=…, top_1=…)` moves it, `scores()` gives the probability of each answer.
 
     Raises:
-        ValueError: a wrong number of answers, or a toy or a place that is not there.
+        ValueError: a wrong number of answers, or a place that is not there. TraitError: a toy that is not there.
         ImportError: without ipywidgets and anywidget.
 
     Example:
@@ -67,8 +61,6 @@ class Shelf(Panel):
         (2, torch.Size([1, 1, 6]))
     """
 
-    in_the_dark = "ck-dimmed"  # a white toy must not turn black
-
     def __init__(
         self,
         objective: "Answer",
@@ -85,17 +77,18 @@ class Shelf(Panel):
 
         self.objective, self.answers = objective, list(answers)
         self.pictures, self.sorts = pictures, _sorts(pictures)
-        layout = {"max_width": "calc(100% - 4px)", "align_self": "flex-start"}
-        self.picture = widgets().Image(format="png", layout=layout)
-        self.picture.add_class(self.in_the_dark)
+        self.picture = widgets().Image(format="png")
         lines = [[f"{level}_{place + 1}" for place in range(PLACES)] for level in LEVELS]
         options = (NOTHING, *sorted(self.sorts))
         self.places = {}
         for name in sum(lines, []):
-            self.places[name] = choice(name, options, toys.get(name, NOTHING), "225px")
+            toy = toys.get(name, NOTHING)
+            self.places[name] = control("Dropdown", name, toy, "225px", options=options)
         for name in toys:
             choose(self.places, name, "place")
-        controls = {"question": sentence_line("question", question)} | self.places
+        controls = {
+            "question": control("Text", "question", question, "700px")
+        } | self.places
         self.assemble(controls, ["question"], *lines, [self.picture])
 
     def scene(self) -> "Scene":
@@ -136,27 +129,19 @@ class Shelf(Panel):
         }
         return {key: value.to(encoder.device) for key, value in batch.items()}
 
-    def scores(self, see: bool = True) -> dict[str, float]:
-        """The probability of each answer, the best first; `see=False`: one hidden region in place of the shelf."""
-        batch = self.batch()
-        if not see:
-            hidden = torch.ones_like(batch["region_mask"][:, :1])
-            batch["regions"] = torch.zeros_like(batch["regions"][:, :1])
-            batch["boxes"] = batch["boxes"].new_tensor([[[0.0, 0.0, 1.0, 1.0]]])
-            batch |= {"region_mask": hidden, "region_hidden": hidden}
+    def scores(self) -> dict[str, float]:
+        """The probability of each answer, the best first."""
         with torch.no_grad(), evaluating(self.objective):
-            probabilities = self.objective.logits(batch)[0].sigmoid().cpu()  # [A]
+            probabilities = self.objective.logits(self.batch())[0].sigmoid().cpu()  # [A]
         order = probabilities.argsort(descending=True).tolist()
         return {self.answers[i]: probabilities[i].item() for i in order}
 
     def show(self) -> None:
         self.picture.value = self.figure()._repr_png_()
-        self.update_stored(lambda: self.picture.value)
 
     def words(self) -> str:
         (first, p), (second, q), *_ = self.scores().items()
-        blind = next(iter(self.scores(see=False)))
-        return f"<b>{first}</b> ({p:.2f}), before {second} ({q:.2f}). Without a picture it would say {blind}."
+        return f"<b>{first}</b> ({p:.2f}), before {second} ({q:.2f})."
 
     def figure(self) -> Any:
         """Where [CLS], which answers, and the words of the question look in the last layer, averaged over its heads."""

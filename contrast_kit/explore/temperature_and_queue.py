@@ -7,14 +7,7 @@ import torch
 import torch.nn.functional as F
 
 import contrast_kit as ck
-from contrast_kit.explore._panel import (
-    TEMPERATURES,
-    Panel,
-    slider,
-    stepped_slider,
-    view_of,
-)
-from contrast_kit.plots.histograms import count_for_half
+from contrast_kit.explore._panel import TEMPERATURES, Panel, control, slider, view_of
 from contrast_kit.plots.style import cosines
 
 BATCHES = (4, 8, 16, 32, 64, 128, 256, 512)
@@ -43,7 +36,7 @@ class TemperatureAndQueue(Panel):
         A panel; `set(tau=…, positive=…, batch=…, queue=…)` moves it and `numbers()` reads what it shows.
 
     Raises:
-        ValueError: for numbers that are not cosines, or a value that the slider does not have.
+        ValueError: for numbers that are not cosines. TraitError: for a value that the slider does not have.
         ImportError: without ipywidgets and anywidget.
 
     Example:
@@ -78,10 +71,14 @@ class TemperatureAndQueue(Panel):
         self.negatives = drawn.clamp(-1, 1)
         self.view = view_of(self.script, seen=[])
         controls = {
-            "tau": stepped_slider("τ", TEMPERATURES, tau),
+            "tau": control("SelectionSlider", "τ", tau, options=TEMPERATURES),
             "positive": slider("cosine of the positive", positive, -1, 1),
-            "batch": stepped_slider("texts in the batch", BATCHES, batch, "300px"),
-            "queue": stepped_slider("vectors in the queue", QUEUES, queue, "320px"),
+            "batch": control(
+                "SelectionSlider", "texts in the batch", batch, options=BATCHES
+            ),
+            "queue": control(
+                "SelectionSlider", "vectors in the queue", queue, options=QUEUES
+            ),
         }
         self.assemble(controls, ["tau", "positive"], ["batch", "queue"])
 
@@ -91,50 +88,46 @@ class TemperatureAndQueue(Panel):
         The candidates, the loss, the weight of the positive, the force, the effective number of negatives (e to the
         entropy of their weights), how many do half of the push, and the share of the hardest.
         """
-        tau = self.tau.value
-        mine = self._active_negatives().double()
-        share = (mine / tau).softmax(dim=0)  # of the push, among the negatives: [M]
+        tau, mine = self.tau.value, self._active_negatives()
+        share = self._shares()
         # log(1 + Σ e^{(c − c⁺)/τ})
-        total = ((mine - self.positive.value) / tau).logsumexp(dim=0).exp().item()
-        loss = math.log1p(total)
-        entropy = -(share * share.clamp(min=1e-300).log()).sum().item()
+        loss = F.pad((mine - self.positive.value) / tau, (1, 0)).logsumexp(dim=0).item()
+        entropy = -torch.special.xlogy(share, share).sum().item()
+        running = share.sort(descending=True).values.cumsum(0)
         return {
             "candidates": len(mine) + 1,
             "loss": loss,
             "positive": math.exp(-loss),
             "force": -math.expm1(-loss) / tau,
             "effective negatives": math.exp(entropy),
-            "half of the push": count_for_half(share.numpy()),
+            "half of the push": int((running < running[-1] / 2 * (1 - 1e-9)).sum()) + 1,
             "hardest": share.max().item(),
         }
 
     def seen(self) -> dict[str, Any]:
         """The `numbers`, and what the charts draw: shares in each tenth of a cosine, the loss for fewer candidates."""
-        tau, mine = self.tau.value, self._active_negatives().double()
+        mine, share = self._active_negatives(), self._shares()
         tenth = ((mine + 1) * BINS / 2).long().clamp(max=BINS - 1)  # [M]
-        weights = {"count": torch.zeros_like(mine), "push": mine / tau}
-        shares = {
-            name: mine.new_zeros(BINS).index_add(0, tenth, weight.softmax(dim=0)).tolist()
-            for name, weight in weights.items()
-        }
-        more = {"curve": self._curve(), "tau": tau, "cosine": self.positive.value}
-        return self.numbers() | shares | more
-
-    def _curve(self):
-        """The number of candidates, and the loss when only these are there."""
+        push = torch.bincount(tenth, share, BINS).tolist()
+        count = (torch.bincount(tenth, minlength=BINS).double() / len(mine)).tolist()
         exponents = (self.negatives.double() - self.positive.value) / self.tau.value
-        running = torch.cat([exponents.new_zeros(1), exponents]).logcumsumexp(
-            dim=0
-        )  # [1 + Q]
-        last = len(running)
+        running = F.pad(exponents, (1, 0)).logcumsumexp(dim=0).tolist()  # [1 + Q]
         places = [2]
-        while places[-1] < last:
-            places.append(min(last, max(places[-1] + 1, math.ceil(places[-1] * 1.1))))
-        return [(n, running[n - 1].item()) for n in places]
+        while places[-1] < len(running):
+            more = max(places[-1] + 1, math.ceil(places[-1] * 1.1))
+            places.append(min(len(running), more))
+        more = {"count": count, "push": push, "tau": self.tau.value}
+        more |= {"curve": [(n, running[n - 1]) for n in places]}
+        return self.numbers() | more | {"cosine": self.positive.value}
+
+    def _shares(self):
+        """Of the push, among the negatives: [M]."""
+        return (self._active_negatives() / self.tau.value).softmax(dim=0)
 
     def _active_negatives(self):
         """The negatives at the current sliders: 2B - 2 of the batch, and those of the queue."""
-        return self.negatives[: 2 * self.batch.value - 2 + self.queue.value]  # [M]
+        count = 2 * self.batch.value - 2 + self.queue.value
+        return self.negatives[:count].double()  # [M]
 
     def show(self) -> None:
         self.view.seen = self.seen()
@@ -153,10 +146,7 @@ class TemperatureAndQueue(Panel):
     def figure(self) -> Any:
         """`plots.negative_weights` at the current state."""
         mine = self._active_negatives()
-        rest = self.negatives[len(mine) :]
-        return ck.plots.negative_weights(
-            mine, self.tau.value, self.positive.value, more=rest
-        )
+        return ck.plots.negative_weights(mine, self.tau.value, self.positive.value)
 
 
 temperature_and_queue = TemperatureAndQueue

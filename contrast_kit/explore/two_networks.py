@@ -13,12 +13,10 @@ from contrast_kit.explore._panel import (
     TEMPERATURES,
     Panel,
     button,
+    control,
     draw_number,
-    joined,
     maskable_in,
-    sentence_line,
     slider,
-    stepped_slider,
     view_of,
 )
 from contrast_kit.objectives.auxiliary import Auxiliary
@@ -225,7 +223,7 @@ class TwoNetworks(Panel):
         `candidates()` what the contrast sees.
 
     Raises:
-        ValueError: a temperature that the slider does not have, or a COCOLM without a copy head.
+        ValueError: a COCOLM without a copy head. TraitError: a temperature that is no stop.
         ImportError: without ipywidgets and anywidget.
 
     Example:
@@ -257,12 +255,12 @@ class TwoNetworks(Panel):
         )  # [N, D]
         self._asked, self._worked = None, None
         self.view = view_of(self.script, rows=list(ROWS), kinds=KINDS, seen={})
-        again = button("draw again", self.again, "other words hidden, other words drawn")
+        again = button("draw again", self.again)
         controls = {
-            "sentence": sentence_line("sentence", sentence),
+            "sentence": control("Text", "sentence", sentence, "700px"),
             "p_m": slider("hidden, p_m", p_m, 0, 1),
             "keep": slider("the crop keeps", keep, 0.1, 1),
-            "tau": stepped_slider("τ", TEMPERATURES, tau),
+            "tau": control("SelectionSlider", "τ", tau, options=TEMPERATURES),
             "seed": draw_number(seed),
         }
         self.assemble(controls, ["sentence"], ["p_m", "keep"], ["tau", "seed", again])
@@ -318,42 +316,23 @@ class TwoNetworks(Panel):
     def words(self) -> str:
         seen, first = self.worked(), self.candidates()[0]
         count = {kind: seen.kinds.count(kind) for kind in KINDS}
-        replaced = count["restored"] + count["missed"] + count["wrong"]
-        spoiled = ""
-        if count["spoiled"]:
-            spoiled = (
-                f"; {count['spoiled']} of the sentence's own words changed without need"
-            )
         return (
-            f"Of {sum(seen.hidden)} hidden words, {count['same']} were drawn as they had been and {replaced} replaced: "
-            f"<b>{count['restored']} restored, {count['wrong']} turned into yet another word, {count['missed']} missed"
-            f"</b>{spoiled}. The contrast gives the crop <b>{first['share']:.0%}</b> of the softmax, among "
-            f"{len(self.others)} other sentences."
+            f"Of {sum(seen.hidden)} hidden words, {count['same']} were drawn as they had been, "
+            f"<b>{count['restored']} restored, {count['wrong']} turned into yet another word, "
+            f"{count['missed']} missed</b>. The contrast gives the crop <b>{first['share']:.0%}</b> "
+            f"of the softmax, among {len(self.others)} other sentences."
         )
 
     def figure(self) -> Any:
-        """The four rows as `plots.mask_heatmap` draws them, and the weights of the contrast below."""
+        """The four rows as `plots.mask_heatmap` draws them."""
         seen = self.worked()
-        base = ["special" if kind == "special" else "untouched" for kind in seen.kinds]
-        kinds = [list(base) for _ in ROWS]
-        for i, (before, _, drawn, read) in enumerate(zip(*seen.rows, strict=True)):
-            if seen.hidden[i]:
-                kinds[1][i] = "mask"
-                kinds[2][i] = "kept" if drawn == before else "random"
-            if read != drawn or seen.kinds[i] == "missed":
-                kinds[3][i] = "kept" if read == before else "random"
-        legend = {
-            "kept": "the sentence's own word again",
-            "random": "another word",
-            "special": "special",
-        }
-        board = ck.plots.mask_heatmap(
-            dict(zip(ROWS, seen.rows, strict=True)), kinds, legend=legend
-        )
-        positive, *negatives = [each["cosine"] for each in self.candidates()]
-        return joined(
-            board, ck.plots.negative_weights(negatives, self.tau.value, positive)
-        )
+        rows, kinds = dict(zip(ROWS, seen.rows, strict=True)), {}
+        for name, row in rows.items():
+            own = zip(row, seen.rows[0], strict=True)
+            kinds[name] = ["untouched" if a == b else "random" for a, b in own]
+        hidden = ["mask" if is_hidden else "untouched" for is_hidden in seen.hidden]
+        legend = {"untouched": "the sentence's own word", "random": "another word"}
+        return ck.plots.mask_heatmap(rows, kinds | {ROWS[1]: hidden}, legend=legend)
 
 
 two_networks = TwoNetworks

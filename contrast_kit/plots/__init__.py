@@ -2,8 +2,8 @@
 
 Nothing here trains or loads. Tensors, arrays and lists are all welcome. A picture is a figure that belongs to you alone
 (pyplot does not know of it): make it the last line of a cell and it is shown once, or keep it with
-`figure.savefig("name.png")`. Only `animation` and `schematic` give something else, which a cell shows as well, and
-whose `save` writes a file. matplotlib is loaded by the first figure.
+`figure.savefig("name.png")`. Only `animation` and `schematic` give something else, which a cell shows as well.
+matplotlib is loaded by the first figure.
 
 | what | call |
 |---|---|
@@ -11,38 +11,33 @@ whose `save` writes a file. matplotlib is loaded by the first figure.
 | the parts of a loss over training | `loss_curves` |
 | similar against random pairs | `cosine_histograms` |
 | a map of the sentences | `embedding_map`, with `project` |
-| that map during training | `animation`, with `Camera` and `align` |
+| that map during training | `animation`, with `align` |
 | every anchor against every candidate | `similarity_matrix` |
-| a matrix that is computed in pieces | `tiles` |
 | vectors one can see | `circle` |
-| a whole cut into parts | `shares` |
 | methods over seeds | `bars_with_errors` |
 | methods against one of them, and noise | `differences_from` |
 | estimates with intervals | `intervals` |
 | methods over seeds, along a quantity | `lines_with_errors` |
 | alignment and uniformity at once | `alignment_uniformity_plane` |
 | two other numbers at once, a mark for each method | `plane` |
-| two goals at once, along a dial | `trade_off` |
 | what a temperature does to the negatives | `negative_weights` |
 | a method: views, networks, losses, negatives | `schematic` |
 | a picture and its regions | `shelf` |
 | where a word looks in a picture | `attention` |
 """
 
-from contrast_kit.plots.animations import Animation, Camera, align, animation
+from contrast_kit.plots.animations import Animation, align, animation
 from contrast_kit.plots.charts import (
     alignment_uniformity_plane,
     bars_with_errors,
     plane,
-    shares,
-    trade_off,
 )
 from contrast_kit.plots.circles import circle
 from contrast_kit.plots.histograms import cosine_histograms, negative_weights
 from contrast_kit.plots.intervals import differences_from, intervals
 from contrast_kit.plots.lines import lines_with_errors, loss_curves
 from contrast_kit.plots.maps import embedding_map, project
-from contrast_kit.plots.matrices import similarity_matrix, tiles
+from contrast_kit.plots.matrices import similarity_matrix
 from contrast_kit.plots.scenes import attention, shelf
 from contrast_kit.plots.schematics import schematic
 from contrast_kit.plots.style import PALETTE
@@ -51,7 +46,6 @@ from contrast_kit.plots.tokens import mask_heatmap, mask_kinds
 __all__ = [
     "PALETTE",
     "Animation",
-    "Camera",
     "align",
     "alignment_uniformity_plane",
     "animation",
@@ -70,9 +64,6 @@ __all__ = [
     "plane",
     "project",
     "schematic",
-    "shares",
     "shelf",
     "similarity_matrix",
-    "tiles",
-    "trade_off",
 ]

@@ -7,6 +7,7 @@ import numpy as np
 from contrast_kit.plots.style import (
     FAINT,
     INK,
+    WIDTH,
     array,
     by_name,
     directions,
@@ -14,14 +15,13 @@ from contrast_kit.plots.style import (
     in_order,
     join,
     legend,
-    note,
     panels,
     styled,
     texts,
     y_label,
 )
 
-WORD = (0.09, 0.17)  # a letter's width and a word's height, in radii
+APART = 0.22  # between two names, in radii along the circle
 MANY = 60  # from this many points on, they are drawn small
 MARGIN, ROOM_FOR_WORDS = 1.25, 1.6  # from the centre to the edge of the picture, in radii
 
@@ -34,7 +34,6 @@ def circle(
     names: Sequence[str] | None = None,
     forces=None,
     pairs=(),
-    vectors: bool = False,
     title: str = "",
 ):
     """Vectors of width 2 as points on the unit circle, optionally with an arrow for the force on each.
@@ -42,12 +41,11 @@ def circle(
     * `points` [N, 2], put on the circle by their direction; or a dict {"step 0": [N, 2], "step 50": …} for a
       panel each.
     * `labels`: N classes or texts; colour and shape carry them. From 60 points on, each label gets a ring of its own
-      just outside the last, since one would hide the other. `names`: N words written beside the points; where each
-      begins with its label, they say what a legend would.
+      just outside the last, since one would hide the other. `names`: N words written beside the points, in place of
+      a legend.
     * `forces` [N, 2] (or a dict like `points`): drawn as they are, for example *minus* the gradient, the way
       the loss pushes a vector. All arrows of a figure share one scale, the longest being half a radius.
     * `pairs` [P, 2]: row numbers of positive pairs, joined by a line.
-    * `vectors`: draw each as an arrow from the centre, too.
 
     Returns the figure. Raises a ValueError for zero vectors, and for labels of another length.
 
@@ -63,63 +61,33 @@ def circle(
     arrows = {name: array(value, "forces") for name, value in by_name(forces).items()}
     lengths = [np.linalg.norm(force, axis=1).max() for force in arrows.values()]
     unit = 2 * max(lengths, default=0) or 1.0
-    figure, drawn = panels(sets, title=title, **_size(list(sets)))
+    single, columns = len(sets) == 1, 4 if len(sets) == 4 else 3
+    width, height = (4.4, 4.0) if single else (WIDTH, 3.2)
+    figure, drawn = panels(sets, height, columns, title, width)
     reach = MARGIN if names is None else ROOM_FOR_WORDS
     for panel, name, at in drawn:
         kinds = None if labels is None else texts(labels, "labels", len(at))
         at = rings(at, kinds)
-        draw_circle(panel)
+        turn = np.linspace(0, 2 * np.pi, 361)
+        panel.plot(np.cos(turn), np.sin(turn), color=FAINT, linewidth=1.2, zorder=0)
+        panel.plot(0, 0, "+", color=FAINT, zorder=0)
         size, alpha = (55, 1) if len(at) < MANY else (14, 0.6)
         dots(panel, at, kinds, s=size, alpha=alpha, linewidths=0.6, zorder=2)
         join(panel, at, pairs, color="#888888", linewidth=0.9, zorder=1)
-        if vectors:
-            _arrows(panel, np.zeros_like(at), at, width=0.006, color=FAINT, zorder=1)
         force = arrows.get(name, np.zeros_like(at)) / unit
-        _arrows(panel, at, force, width=0.008, color=INK, zorder=3)
+        look = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.008}
+        panel.quiver(*at.T, *force.T, color=INK, zorder=3, **look)
         if names is not None:
             _write_names(panel, at, texts(names, "names", len(at)))
         reach = max(reach, np.abs([at, at + force]).max() + 0.12)
     for panel, *_ in drawn:  # one scale for all
-        panel.set(xlim=(-reach, reach), ylim=(-reach, reach))
-    if not _names_say_labels(names, labels):
+        ends = {"xlim": (-reach, reach), "ylim": (-reach, reach)}
+        panel.set(**ends, aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+        panel.set_xlabel("first number")
+        y_label(panel, "second number")
+    if names is None:
         legend(figure, ncols=4 * len(drawn), handletextpad=0.2)
     return figure
-
-
-def _size(names):
-    """The size in inches: of a single panel, or of up to four side by side.
-
-    Heights at which the layout leaves the legend and the titles free: it does not know that the panels stay square.
-    """
-    if len(names) == 1:
-        return {"height": 4, "width": 4.4}
-    if len(names) == 4:
-        return {
-            "height": 3.05 + 0.15 * max(name.count("\n") for name in names),
-            "columns": 4,
-        }
-    return {"height": 3.3 if len(names) == 2 else 3.0}
-
-
-def _names_say_labels(names, labels):
-    """Whether each name begins with its label, as kite and kite′ do with kite: then a legend says nothing new."""
-    if names is None or labels is None:
-        return False
-    return all(map(str.startswith, map(str, names), map(str, labels)))
-
-
-def draw_circle(panel):
-    """The circle and its centre, and what the axes are."""
-    turn = np.linspace(0, 2 * np.pi, 361)
-    panel.plot(np.cos(turn), np.sin(turn), color=FAINT, linewidth=1.2, zorder=0)
-    panel.plot([0], [0], "+", color=FAINT, markersize=7, zorder=0)
-    panel.set(aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1], xlabel="first number")
-    y_label(panel, "second number")
-    panel.tick_params(labelleft=panel.get_subplotspec().is_first_col())
-
-
-def _arrows(panel, tails, steps, **look):
-    panel.quiver(*tails.T, *steps.T, angles="xy", scale_units="xy", scale=1, **look)
 
 
 def rings(at: np.ndarray, kinds: list[str] | None, gap: float = 0.08) -> np.ndarray:
@@ -131,31 +99,14 @@ def rings(at: np.ndarray, kinds: list[str] | None, gap: float = 0.08) -> np.ndar
 
 
 def _write_names(panel, at, words):
-    radii = np.linalg.norm(at, axis=1)
-    angles = fan_out(np.arctan2(at[:, 1], at[:, 0]), words)
-    for x, y, word in zip(
-        radii * np.cos(angles), radii * np.sin(angles), words, strict=True
-    ):
-        side = "center"
-        if abs(x) > 0.3:
-            side = "left" if x > 0 else "right"
-        note(panel, word, (x, y), (9 * x, 11 * y), ha=side, va="center")
-
-
-def fan_out(angles, words):
-    """The angles at which words are written: those of their points, spread apart where words would overlap."""
-    fan = angles.astype(float)
-    order = [i for i in np.argsort(fan, kind="stable").tolist() if words[i]]
+    """Write each name outside its point, those of near points spread apart along the circle."""
+    fan = np.arctan2(at[:, 1], at[:, 0])
+    order = fan.argsort()
     for _ in range(100):
-        for i, j in zip(order, order[1:] + order[:1], strict=True):
-            # The last and the first meet round the circle.
-            around = 2 * np.pi * (j == order[0])
-            gap = fan[j] - fan[i] + around
-            middle = fan[i] + gap / 2
-            wide = WORD[0] * (len(words[i]) + len(words[j])) / 2 + 0.05
-            # Side by side at the top of the circle, one above the other at its sides.
-            across, down = np.maximum(np.abs([np.sin(middle), np.cos(middle)]), 1e-9)
-            short = max(0.0, min(wide / across, WORD[1] / down) - gap)
-            fan[i] -= short / 2
-            fan[j] += short / 2
-    return fan
+        # The last and the first meet round the circle.
+        gaps = (np.roll(fan[order], -1) - fan[order]) % (2 * np.pi)
+        short = np.maximum(0, APART - gaps) / 2
+        fan[order] += np.roll(short, 1) - short
+    for turn, word in zip(fan, words, strict=True):
+        x, y = np.cos(turn), np.sin(turn)
+        panel.text(1.3 * x, 1.2 * y, word, ha="center", va="center")

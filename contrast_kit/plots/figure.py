@@ -37,24 +37,12 @@ class Figure(MatplotlibFigure):
 
     def described(self) -> str:
         """`alt`, or what is written on the figure: titles, axes and legends, panel by panel."""
-        if self.alt:
-            return self.alt
-        parts = [self.get_suptitle(), *dict.fromkeys(map(_written, self.axes))]
-        names = [
-            text.get_text() for legend in self.legends for text in legend.get_texts()
-        ]
-        if names:
-            parts.append(f"legend: {', '.join(names)}")
-        words = "; ".join(" ".join(part.split()) for part in parts if part.strip())
-        return f"Figure. {words}"[:MOST] if words else ""
-
-
-def _written(axes):
-    """What is written around one panel; on a panel without axes, what is written in it."""
-    words = [axes.get_title()]
-    if axes.axison:
-        labels = {"x": axes.get_xlabel(), "y": axes.get_ylabel()}
-        words += [f"{name}: {label}" for name, label in labels.items() if label]
-    else:
-        words.append(" ".join(text.get_text() for text in axes.texts))
-    return ", ".join(filter(None, words))
+        words = [self.get_suptitle()]
+        for panel in self.axes:
+            words += [panel.get_title(), panel.get_xlabel(), panel.get_ylabel()]
+        for legend in self.legends:
+            words += [text.get_text() for text in legend.get_texts()]
+        written = "; ".join(
+            " ".join(each.split()) for each in dict.fromkeys(words) if each
+        )
+        return self.alt or f"Figure. {written}"[:MOST]

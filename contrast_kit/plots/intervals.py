@@ -17,7 +17,7 @@ from contrast_kit.plots.style import (
     styled,
 )
 
-UNCLEAR = "#999999"
+UNCLEAR = "#777777"
 
 
 @styled
@@ -42,21 +42,36 @@ def intervals(
     """
     tables = by_panel(results)
     rows = rows_of(tables)
-    figure, drawn = _panels_of(tables, rows, title, columns=3 if len(tables) == 3 else 2)
+    columns = 3 if len(tables) == 3 else 2
+    height = 0.42 * len(rows) + 1.0
+    figure, drawn = panels(tables, height, columns, title, sharey=True)
     for panel, _, table in drawn:
+        panel.axvline(0, color=INK, linewidth=1)
+        named_rows(panel, rows)
+        panel.margins(x=0.12)
+        panel.locator_params(axis="x", nbins=5)
         for row, values in table.items():
-            estimate, low, high = array(values, row)
-            if not low <= estimate <= high:
-                raise ValueError(
-                    f"{row!r} must be (estimate, low, high) with low ≤ estimate ≤ high, not {values}."
-                )
-            words = number(estimate, digits, sign=True)
-            _draw_interval(panel, rows.index(row), estimate, low, high, words)
+            _draw_interval(panel, rows.index(row), row, array(values, row), digits)
         panel.set_xlabel(label)
     return figure
 
 
-@styled
+def _draw_interval(panel, row, name, values, digits):
+    """A dot, its interval, and the estimate above it; grey if the interval contains zero."""
+    estimate, low, high = values
+    if not low <= estimate <= high:
+        raise ValueError(
+            f"{name!r} must be (estimate, low, high) with low ≤ estimate ≤ high, not {values}."
+        )
+    ink = UNCLEAR
+    if low > 0 or high < 0:
+        ink = colour(0 if low > 0 else 3)
+    error = [[estimate - low], [high - estimate]]
+    panel.errorbar(estimate, row, xerr=error, fmt="o", zorder=3, color=ink)
+    look = {"ha": "center", "fontsize": 9, "color": ink, "bbox": BOX}
+    note(panel, number(estimate, digits, sign=True), (estimate, row), (0, 7), **look)
+
+
 def differences_from(
     results: dict,
     reference: str,
@@ -84,19 +99,16 @@ def differences_from(
     >>> from contrast_kit import plots
     >>> figure = plots.differences_from({"MLM": [0.7, 0.72], "CMLM": [0.8, 0.82], "CAPT": [0.7, 0.74]}, "MLM")
     >>> [text.get_text() for text in figure.axes[0].texts]
-    ['+0.100 ± 0.064', '+0.010 ± 0.064']
+    ['+0.100', '+0.010']
     """
-    tables = score_tables(results)
-    methods = [method for method in rows_of(tables) if method != reference]
-    figure, drawn = _panels_of(tables, methods, title)
-    for panel, name, table in drawn:
-        for row, method in enumerate(methods):
-            if method in table:
+    found = {}
+    for name, table in score_tables(results).items():
+        rows = found[f"{name or label}, minus {reference}"] = {}
+        for method in table:
+            if method != reference:
                 gap, half = pooled_interval(table, method, reference, level)
-                words = f"{number(gap, digits, sign=True)} ± {number(half, digits)}"
-                _draw_interval(panel, row, gap, gap - half, gap + half, words)
-        panel.set(title="", xlabel=f"{name or label}, minus {reference}")
-    return figure
+                rows[method] = gap, gap - half, gap + half
+    return intervals(found, "", digits=digits, title=title)
 
 
 def pooled_interval(
@@ -113,40 +125,5 @@ def pooled_interval(
     squares = sum(((seeds - seeds.mean()) ** 2).sum() for seeds in table.values())
     first, second = table[method], table[reference]
     error = np.sqrt(squares / freedom * (1 / len(first) + 1 / len(second)))
-    return float(first.mean() - second.mean()), float(
-        t.ppf((1 + level) / 2, freedom) * error
-    )
-
-
-def _panels_of(tables, rows, title, columns=2):
-    """A panel for each table: a name at each row, the first one on top, and the rule at zero."""
-    from matplotlib.ticker import MaxNLocator
-
-    figure, drawn = panels(tables, 0.42 * len(rows) + 1.0, columns, title, sharey=True)
-    for panel, *_ in drawn:
-        panel.axvline(0, color=INK, linewidth=1)
-        named_rows(panel, rows)
-        panel.margins(x=0.12)
-        panel.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-    return figure, drawn
-
-
-def _draw_interval(panel, row, estimate, low, high, words):
-    """A dot, its interval, and words above it; grey if the interval contains zero."""
-    look = {"color": UNCLEAR, "linewidth": 1.4, "markersize": 5}
-    ink = "#666666"
-    if low > 0 or high < 0:
-        ink = colour(0 if low > 0 else 3)
-        look = {"color": ink, "linewidth": 2.2, "markersize": 7}
-    error = [[estimate - low], [high - estimate]]
-    panel.errorbar(estimate, row, xerr=error, fmt="o", zorder=3, **look)
-    note(
-        panel,
-        words,
-        (estimate, row),
-        (0, 7),
-        ha="center",
-        fontsize=9,
-        color=ink,
-        bbox=BOX,
-    )
+    half = t.ppf((1 + level) / 2, freedom) * error
+    return float(first.mean() - second.mean()), float(half)

@@ -24,8 +24,6 @@ from contrast_kit.plots.style import (
 
 NO_LOSSES = ("step", "lr", "grad_norm", "seconds")
 """Columns of `Run.history` that are no part of a loss."""
-ROUND = [1, 2, 5, 10]  # steps between ticks
-DODGE = 0.006  # of the width between neighbouring methods, so that their error bars do not cover one another
 MARKED = 30  # points per line; with more, markers would hide it
 
 
@@ -36,7 +34,7 @@ def loss_curves(
     *,
     smooth: int | None = None,
     levels: dict | None = None,
-    ylabel: str | dict = "loss",
+    ylabel: str = "loss",
     title: str = "",
 ):
     """One panel for each part of the loss, over the steps: the raw values faint, a running mean strong.
@@ -49,8 +47,7 @@ def loss_curves(
     * `smooth`: rows in the running mean (of an even number one more), centred so that nothing is shifted in time; by
       default a 25th of the run, 1 turns it off.
     * `levels`: dashed lines to read a curve against, {"contrast": {"chance: log 64": 4.16}}.
-    * `ylabel`: what is drawn, where it is not a loss: "share of tokens"; or by part, {"spread": "distance"}, for the
-      parts that are not losses.
+    * `ylabel`: what is drawn, where it is not a loss: "share of tokens".
 
     The vertical axes are not shared, because the parts have different units. Returns the figure. Raises a
     ValueError where no table has a wanted part.
@@ -73,7 +70,7 @@ def loss_curves(
     missing = [part for part in parts if part not in columns]
     if missing:
         raise ValueError(f"history has no column of numbers {missing}; it has {columns}.")
-    figure, drawn = panels(dict.fromkeys(parts), 2.7, title=title, sharex=True)
+    figure, drawn = panels(dict.fromkeys(parts), 2.7, title=title)
     for panel, part, _ in drawn:
         for i, (name, table) in enumerate(tables.items()):
             if part in table:
@@ -81,8 +78,7 @@ def loss_curves(
         level_lines(panel, (levels or {}).get(part, {}))
         panel.set_xlabel("step")
         panel.grid(axis="y")
-        _round_ticks(panel, whole=True)
-        y_label(panel, ylabel, part, "loss")
+        y_label(panel, ylabel)
     if len(tables) > 1:
         legend(figure, ncols=6)
     return figure
@@ -92,19 +88,17 @@ def _draw_curve(panel, table, smooth, i, name):
     step, raw = array(table, "history").T
     window = max(1, len(raw) // 25) if smooth is None else smooth
     if window > 1:
-        panel.plot(step, raw, color=colour(i), alpha=0.25, linewidth=0.8, gid="raw")
-    means = (
-        table.iloc[:, 1].rolling(window // 2 * 2 + 1, center=True, min_periods=1).mean()
-    )
+        panel.plot(step, raw, color=colour(i), alpha=0.25, linewidth=0.8)
+    means = table.iloc[:, 1].rolling(window // 2 * 2 + 1, center=True, min_periods=1)
     look = {"color": colour(i), "linestyle": line_style(i)}
-    panel.plot(step, means, label=name, gid="smooth", **look)
+    panel.plot(step, means.mean(), label=name, **look)
 
 
 @styled
 def lines_with_errors(
     results: dict,
     x_label: str,
-    label: str | dict = "score",
+    label: str = "score",
     *,
     even: bool = False,
     levels: dict | None = None,
@@ -115,13 +109,11 @@ def lines_with_errors(
 
     * `results`: {"MLM": {0.0: [seeds …], 0.15: [seeds …]}, "CAPT": …}, for each x the numbers of its seeds (or one
       number); or a dict of such dicts for a panel each, with the same methods in the same colours.
-    * `x_label`, `label`: what the axes mean, with units; where panels differ, {panel: label}. A single line with the
-      name "" has no legend.
+    * `x_label`, `label`: what the axes mean, with units. A single line with the name "" has no legend.
     * `even`: place the values of x at even distances, like names, which suits 128, 512, 2048 … or words. Numbers stand
       by size, words in the order of the lines.
     * `levels`: dashed lines to read the curves against, {"another text": 1.0}, or {panel: {"another text": 1.0}}.
-    * `log`: a logarithmic vertical axis, where methods differ by factors. Mean and standard deviation are then those of
-      the logarithms (the mean is the geometric one), so no bar reaches below 0; all values must be above 0.
+    * `log`: a logarithmic vertical axis, where methods differ by factors; all values must be above 0.
 
     The standard deviation is that of the seeds (n − 1 in its denominator), not of their mean; one seed has none.
     Returns the figure. Raises a ValueError for NaN, and for values ≤ 0 with `log`.
@@ -141,78 +133,37 @@ def lines_with_errors(
     for panel, name, table in drawn:
         xs = in_order(rows_of(table))
         places = {x: float(i if even else x) for i, x in enumerate(xs)}
-        barred = any(
-            np.size(seeds) > 1 for line in table.values() for seeds in line.values()
-        )
-        dodge = DODGE * (max(places.values()) - min(places.values())) * barred
         for method, line in score_tables(table).items():
-            i = methods.index(method)
-            shift = dodge * (i - (len(methods) - 1) / 2)
-            seeds = {places[x] + shift: line[x] for x in xs if x in line}
-            _draw_line(panel, seeds, i, log, method)
-        _ticks(panel, places, even)
+            seeds = {places[x]: line[x] for x in xs if x in line}
+            _draw_line(panel, seeds, methods.index(method), method)
+        if even:
+            panel.set_xticks(list(places.values()), list(map(str, places)))
         if log:
-            _logarithmic(panel)
+            if (
+                min(np.min(seeds) for line in table.values() for seeds in line.values())
+                <= 0
+            ):
+                raise ValueError(
+                    "A logarithmic axis has no place for values of 0 or below; leave them out or log=False."
+                )
+            panel.set_yscale("log")
         level_lines(panel, levels.get(name, levels.get("", {})))
         panel.set_xlabel(x_label)
         panel.grid(axis="y")
-        y_label(panel, label, name)
+        y_label(panel, label)
     legend(figure, ncols=4)
     return figure
 
 
-def _draw_line(panel, seeds, i, log, name):
-    into, back = (np.log, np.exp) if log else (np.asarray, np.asarray)
-    if log and min(map(np.min, seeds.values())) <= 0:
-        raise ValueError(
-            "A logarithmic axis has no place for values of 0 or below; leave them out or log=False."
-        )
-    means = np.array([into(values).mean() for values in seeds.values()])
-    spread = np.full(len(seeds), np.nan)  # one seed has none
+def _draw_line(panel, seeds, i, name):
+    means = np.array([values.mean() for values in seeds.values()])
+    bars = np.zeros(len(seeds))
     for k, (place, values) in enumerate(seeds.items()):
         if len(values) > 1:
-            spread[k] = into(values).std(ddof=1)
-            look = {
-                "s": 16,
-                "color": colour(i),
-                "alpha": 0.5,
-                "linewidths": 0,
-                "zorder": 1,
-            }
-            panel.scatter([place] * len(values), values, **look)
-    middle = back(means)
-    bars = np.stack([middle - back(means - spread), back(means + spread) - middle])
-    look = {"color": colour(i), "linestyle": line_style(i), "markersize": 5}
+            bars[k] = values.std(ddof=1)
+            look = {"color": colour(i), "alpha": 0.5, "linewidths": 0}
+            panel.scatter([place] * len(values), values, s=16, **look)
+    look = {"color": colour(i), "linestyle": line_style(i), "label": name}
     if len(seeds) <= MARKED:
-        look["marker"] = marker(i)
-    panel.plot(list(seeds), middle, label=name, **look)
-    panel.errorbar(list(seeds), middle, bars, fmt="none", color=colour(i), elinewidth=1)
-
-
-def _ticks(panel, places, even):
-    """A tick at every x where these are few and far apart; else at round numbers, whole ones for whole x."""
-    values = sorted(places.values())
-    apart = np.diff(values).min(initial=np.inf) > 0.05 * (values[-1] - values[0])
-    if even or (len(values) <= 9 and apart):
-        words = [f"{x:g}" if isinstance(x, float) else str(x) for x in places]
-        panel.set_xticks(list(places.values()), words)
-    else:
-        _round_ticks(panel, whole=all(map(float.is_integer, values)))
-
-
-def _round_ticks(panel, whole):
-    from matplotlib.ticker import MaxNLocator
-
-    panel.xaxis.set_major_locator(MaxNLocator("auto", steps=ROUND, integer=whole))
-
-
-def _logarithmic(panel):
-    """A logarithmic axis with a number at every power of ten, and at 2 and 5 times it where powers are few."""
-    from matplotlib.ticker import LogLocator, NullLocator
-
-    panel.set_yscale("log")
-    low, high = panel.get_ylim()
-    subs = (1,) if high / low > 300 else (1, 2, 5)
-    panel.yaxis.set_major_locator(LogLocator(subs=subs))
-    panel.yaxis.set_minor_locator(NullLocator())
-    panel.yaxis.set_major_formatter("{x:g}")
+        look |= {"marker": marker(i), "markersize": 5}
+    panel.errorbar(list(seeds), means, bars, elinewidth=1, **look)

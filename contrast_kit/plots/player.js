@@ -39,11 +39,27 @@
       if (film.circle) { const r = Math.hypot(...a) / Math.max(Math.hypot(x, y), 1); x *= r; y *= r; }
       return [px(x), py(y)];
     }
+    function around(x, y, r, n, turn, deep = 1) {  // corners of a polygon; those of a star are deep
+      for (let i = 0; i <= n; i++) {
+        const a = turn + i * 2 * Math.PI / n, reach = i % 2 ? r * deep : r;
+        pen[i ? "lineTo" : "moveTo"](x + reach * Math.cos(a), y + reach * Math.sin(a));
+      }
+    }
+    const SHAPES = {  // as in explore/canvas.js
+      o: (x, y, r) => pen.arc(x, y, r, 0, 7),
+      s: (x, y, r) => pen.rect(x - r * .9, y - r * .9, r * 1.8, r * 1.8),
+      "^": (x, y, r) => around(x, y, r * 1.2, 3, -Math.PI / 2),
+      v: (x, y, r) => around(x, y, r * 1.2, 3, Math.PI / 2),
+      D: (x, y, r) => around(x, y, r * 1.2, 4, 0),
+      P: (x, y, r) => { pen.rect(x - r, y - r * .4, 2 * r, r * .8); pen.rect(x - r * .4, y - r, r * .8, 2 * r); },
+      X: (x, y, r) => around(x, y, r * 1.2, 8, Math.PI / 4, .4),
+      "*": (x, y, r) => around(x, y, r * 1.3, 10, -Math.PI / 2, .4),
+    };
     function mark(kind, x, y, size) {
-      const [outline, color] = film.shapes[kind];
+      const n = film.colours.length;
       pen.beginPath();
-      outline.forEach((p, i) => pen[i ? "lineTo" : "moveTo"](x + p[0] * size, y - p[1] * size));
-      pen.closePath(); pen.globalAlpha = 0.85; pen.fillStyle = color; pen.fill();
+      SHAPES[film.markers[(kind + Math.floor(kind / n)) % film.markers.length]](x, y, size);
+      pen.globalAlpha = 0.85; pen.fillStyle = film.colours[kind % n]; pen.fill();
       pen.globalAlpha = 1; pen.lineWidth = 0.6; pen.strokeStyle = paper; pen.stroke();
     }
     function curve(name, values, x, y, w, h) {
@@ -61,7 +77,7 @@
       const near = film.names[Math.round(at)];
       look();
       pen.fillStyle = paper; pen.fillRect(0, 0, width, height);
-      text((film.title ? film.title + ": " : "") + near, 4, 18, 14);
+      text(near, 4, 18, 14);
       pen.lineWidth = 1; pen.strokeStyle = FAINT; pen.strokeRect(0.5, 26.5, SIDE - 1, SIDE - 1);
       if (film.circle) {
         pen.beginPath(); pen.arc(px(0), py(0), film.circle * SIDE / 2000, 0, 7); pen.stroke();

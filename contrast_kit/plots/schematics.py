@@ -20,7 +20,7 @@ FILES = {
 class Drawing:
     """A picture in SVG, with words that say the same to those who cannot see it.
 
-    The last line of a cell shows it; `save("cmlm.svg")` writes a file; `alt` holds its words. Inside a page, as in
+    The last line of a cell shows it; `svg` is the text of its file, `alt` holds its words. Inside a page, as in
     notebooks and on the website, it takes the page's text colour; as a file it follows the reader's light or dark
     setting. Nothing in it needs a script, a font or an address.
     """
@@ -31,16 +31,7 @@ class Drawing:
         self.title = root.findtext("{*}title")
         self.alt = root.get("aria-label")
 
-    def save(self, path: str | Path) -> Path:
-        """Write the SVG to a file."""
-        path = Path(path).expanduser()
-        path.write_text(self.svg, encoding="utf-8")
-        return path
-
     def _repr_html_(self) -> str:
-        return self.svg
-
-    def _repr_svg_(self) -> str:
         return self.svg
 
     def __repr__(self) -> str:

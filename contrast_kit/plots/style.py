@@ -56,8 +56,6 @@ def panels(tables, height, columns=3, title="", width=WIDTH, **shared):
         unused.remove()
     for panel, name in zip(axes, tables, strict=False):
         panel.set_title(name)
-        # The lowest row, which has them, may have gaps.
-        panel.tick_params(labelbottom=True)
     if title:
         figure.suptitle(title, x=0.01, ha="left")
     return figure, list(zip(axes[:n], tables, tables.values(), strict=True))
@@ -179,22 +177,13 @@ def dots(panel, points, labels, **look):
 
 def join(panel, points, pairs, **look):
     """A line between the two points of each pair of row numbers."""
-    for a, b in pairs:
-        panel.plot(*points[[int(a), int(b)]].T, gid="pair", **look)
+    ends = points[np.reshape(pairs, (-1, 2)).astype(int)]  # [P, 2, 2]
+    panel.plot(*ends.T, **look)
 
 
 def note(panel, words, place, offset, **look):
     """Words beside a place, `offset` points away from it."""
     panel.annotate(words, place, offset, textcoords="offset points", **look)
-
-
-def towards(panel, words, head, tail, corner):
-    """Grey words, and an arrow from a corner of them; places are shares of the panel."""
-    arrow = {"arrowstyle": "-|>", "color": "#888888", "linewidth": 1.4, "relpos": corner}
-    look = {"ha": ["left", "right"][corner[0]], "va": ["bottom", "top"][corner[1]]}
-    panel.annotate(
-        words, head, tail, "axes fraction", color=GREY, arrowprops=arrow, **look
-    )
 
 
 def legend(figure, place="lower center", **look):
@@ -219,11 +208,9 @@ def number(value, digits=2, sign=False):
     return f"{value:{plus}.{digits}f}".replace("-", "−")
 
 
-def y_label(panel, words, name="", default=""):
-    """Label the vertical axis: with one text in the first column only, or with each panel's own by its name."""
-    if isinstance(words, Mapping):
-        panel.set_ylabel(words.get(name, default))
-    elif panel.get_subplotspec().is_first_col():
+def y_label(panel, words):
+    """Label the vertical axis, in the first column only."""
+    if panel.get_subplotspec().is_first_col():
         panel.set_ylabel(words)
 
 
@@ -239,11 +226,10 @@ def named_rows(panel, names):
 def level_lines(panel, levels):
     """Draw dashed lines across the panel, each with its name above it at the right."""
     for words, level in levels.items():
-        panel.axhline(level, color=GREY, linewidth=1, linestyle=DASHED, gid="level")
+        panel.axhline(level, color=GREY, linewidth=1, linestyle=DASHED)
         panel.margins(y=0.12)  # or its words might run into the title
         place = panel.get_yaxis_transform()  # x as a share of the panel, y in data
-        look = {"xycoords": place, "ha": "right", "fontsize": 9, "bbox": BOX, "zorder": 4}
-        note(panel, words, (0.99, level), (0, 4), **look)
+        panel.text(0.99, level, words, transform=place, ha="right", va="bottom", size=9)
 
 
 def draw_cells(panel, cells, lines, aspect="equal", **look):

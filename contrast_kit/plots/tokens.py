@@ -1,6 +1,5 @@
 """The mask heatmap: which tokens a masking took, and what it put there."""
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
@@ -19,20 +18,15 @@ from contrast_kit.plots.style import (
 
 # Dark, middle and light, so that the kinds differ in a grey print too. (fill, ink, legend)
 KINDS = {
-    "untouched": ("#FFFFFF", INK, "not selected"),
+    "untouched": ("#F4F4F4", INK, "not selected"),
     "selected": ("#0072B2", "#FFFFFF", "selected"),
     "mask": ("#0072B2", "#FFFFFF", "selected: [MASK]"),
     "random": ("#F3C15C", "#000000", "selected: random token"),
     "kept": ("#7FCDB4", "#000000", "selected: kept as it is"),
-    "special": ("#E4E4E4", "#777777", "never selected (special, padding)"),
+    "special": ("#DADADA", "#777777", "never selected (special, padding)"),
 }
-WHITE_CELL = "#EFEFEF"  # in a board without words, where white cells would leave no edge to see where a row ends
-# Inches around a token, inches a row is high, points.
-PADDING, LINE, TYPE = (
-    0.16,
-    0.3,
-    9.5,
-)
+# Inches around a token, inches a row is high, points, and inches a letter of that size is wide.
+PADDING, LINE, TYPE, LETTER = 0.16, 0.3, 8.5, 0.0715
 FEW = 30  # rows; more are numbered, not named
 
 
@@ -89,7 +83,7 @@ def mask_heatmap(
     >>> from contrast_kit import plots
     >>> rows = {"view 0": ["the", "[MASK]", "ball"], "view 1": ["the", "red", "[MASK]"]}
     >>> figure = plots.mask_heatmap(rows, [[0, 1, 0], [0, 0, 1]])
-    >>> [text.get_text() for text in figure.axes[0].texts[:3]]
+    >>> [text.get_text() for text in figure.axes[0].texts[1:4]]
     ['the', '[MASK]', 'ball']
     """
     words = {kind: label for kind, (_, _, label) in KINDS.items()} | (legend or {})
@@ -103,11 +97,9 @@ def mask_heatmap(
 
 def _rows(rows):
     """Rows by their names."""
-    return (
-        rows
-        if isinstance(rows, Mapping)
-        else {f"view {i}": row for i, row in enumerate(rows)}
-    )
+    if isinstance(rows, Mapping):
+        return rows
+    return {f"view {i}": row for i, row in enumerate(rows)}
 
 
 def _coded(rows):
@@ -123,48 +115,28 @@ def _kind(mark):
 
 
 def _draw_words(rows, codes, words, title):
-    left = max(map(_inches, rows)) + 0.2  # inches, like all lengths here
+    left = LETTER * max(map(len, rows)) + 0.2  # inches, like all lengths here
     columns = zip(*rows.values(), strict=True)
-    widths = [max(0.16, *map(_inches, column)) + PADDING for column in columns]
+    widths = [LETTER * max(2, *map(len, column)) + PADDING for column in columns]
     lines = _wrap(widths, WIDTH - left - 0.1)
     pitch = LINE * len(rows) + 0.16  # from one line of the text to the next, with a gap
     height = pitch * len(lines)
-    figure, axes = single(height + 0.4, title)
+    figure, axes = single(height + 0.5, title)
     axes.set(xlim=(0, WIDTH), ylim=(height, 0))
     axes.axis("off")
+    look = {"va": "center", "fontsize": TYPE, "family": "monospace"}
     for n, positions in enumerate(lines):
         ends = left + np.cumsum([widths[t] for t in positions])
         for k, (name, row) in enumerate(rows.items()):
             y = n * pitch + (k + 0.5) * LINE
+            axes.text(left - 0.1, y, name, ha="right", **look)
             for t, end in zip(positions, ends, strict=True):
                 fill, ink, _ = KINDS[codes[name][t]]
-                look = {"color": fill, "edgecolor": FAINT, "linewidth": 0.7}
-                axes.barh(y, -widths[t], LINE, end, **look)
-                _write(
-                    axes,
-                    end - widths[t] / 2,
-                    y,
-                    row[t],
-                    ha="center",
-                    color=ink,
-                    gid="token",
-                )
-            _write(axes, left - 0.1, y, name, ha="right")
+                axes.barh(y, -widths[t], LINE, end, color=fill, edgecolor=FAINT)
+                middle = end - widths[t] / 2
+                axes.text(middle, y, row[t], ha="center", color=ink, **look)
     _legend(figure, codes.values(), words)
     return figure
-
-
-def _write(axes, x, y, word, **look):
-    axes.text(x, y + 0.01, word, va="center", fontsize=TYPE, **look)
-
-
-def _inches(word):
-    """How wide a word will be written."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
-
-    font = FontProperties(size=TYPE)
-    return text_to_path.get_text_width_height_descent(word, font, ismath=False)[0] / 72
 
 
 def _wrap(widths, room):
@@ -180,19 +152,15 @@ def _wrap(widths, room):
     return lines
 
 
-def _legend(figure, codes, words, white=KINDS["untouched"][0]):
-    """A patch for each kind that occurs, in as many rows as they need."""
+def _legend(figure, codes, words):
+    """A patch for each kind that occurs."""
     from matplotlib.patches import Patch
 
     handles = []
-    for kind in KINDS:
+    for kind, (fill, _, _) in KINDS.items():
         if any(kind in row for row in codes):
-            fill = white if kind == "untouched" else KINDS[kind][0]
-            look = {"facecolor": fill, "edgecolor": "#999999", "linewidth": 0.7}
-            handles.append(Patch(**look, label=words[kind]))
-    inches = sum(_inches(handle.get_label()) + 0.62 for handle in handles)
-    columns = math.ceil(len(handles) / math.ceil(inches / WIDTH))
-    figure.legend(handles=handles, loc="outside lower left", ncols=columns)
+            handles.append(Patch(facecolor=fill, edgecolor=FAINT, label=words[kind]))
+    figure.legend(handles=handles, loc="outside lower left", ncols=3)
 
 
 def _draw_cells(boards, words, columns, title):
@@ -200,23 +168,16 @@ def _draw_cells(boards, words, columns, title):
     from matplotlib.colors import to_rgb
 
     fills = {kind: to_rgb(fill) for kind, (fill, _, _) in KINDS.items()}
-    fills["untouched"] = to_rgb(WHITE_CELL)
     rows = max(map(len, boards.values()))
-    height = 0.9 + rows * (0.08 if rows > FEW else 0.22) + 0.5 * (columns is not None)
+    height = 1.2 + rows * (0.08 if rows > FEW else 0.22)
     figure, drawn = panels(boards, height, title=title, sharey=True)
     for panel, _, board in drawn:
-        cells = [
-            [fills[kind] for kind in row] for row in board.values()
-        ]  # [rows, tokens, 3]
-        draw_cells(panel, cells, 1.0 if rows <= FEW else 0.3, "auto")
-        if columns is None:
-            panel.set_xlabel("token position")
-        else:
+        cells = [[fills[kind] for kind in row] for row in board.values()]  # [R, T, 3]
+        draw_cells(panel, cells, 0.5, "auto")
+        panel.set_xlabel("token position")
+        if columns is not None:
             panel.set_xticks(range(len(columns)), columns, rotation=60)
-        if rows > FEW:
-            panel.set_ylabel("row")
-        else:
+        if rows <= FEW:
             panel.set_yticks(range(rows), list(board))
-    codes = [row for board in boards.values() for row in board.values()]
-    _legend(figure, codes, words, WHITE_CELL)
+    _legend(figure, sum((list(board.values()) for board in boards.values()), []), words)
     return figure
