@@ -70,7 +70,7 @@ class Pictures:
 
     Example:
         >>> from contrast_kit.data import scenes
-        >>> pictures = scenes.pictures(progress=False)
+        >>> pictures = scenes.pictures()
         >>> len(pictures), pictures.regions.shape, pictures.rows([2, 0]).tolist()
         (5000, torch.Size([5000, 6, 64]), [2, 0])
     """
@@ -216,7 +216,7 @@ class Regions(Texts):
     Example:
         >>> from contrast_kit.data import Regions, scenes, train_tokenizer
         >>> rows = [{"text": "a red ball", "image_id": 0}, {"text": "a red ball", "image_id": 3}]
-        >>> texts = Regions(rows, train_tokenizer(["a red ball"], vocab_size=60), scenes.pictures(progress=False))
+        >>> texts = Regions(rows, train_tokenizer(["a red ball"], vocab_size=60), scenes.pictures())
         >>> batch = texts.batch([0, 1])
         >>> batch["regions"].shape, batch["text_id"].tolist(), batch["image_id"].tolist()
         (torch.Size([2, 3, 64]), [0, 1], [0, 3])

@@ -6,7 +6,6 @@ The rooms below read texts alone; here are the noise, the losses, the encoder an
 from contrast_kit.vision.answers import Answer, TwoPictures
 from contrast_kit.vision.encoder import CrossModalEncoder
 from contrast_kit.vision.losses import (
-    masked_attributes,
     masked_features,
     masked_objects,
     one_answer,
@@ -18,7 +17,6 @@ from contrast_kit.vision.pretraining import LXMERT, CAPTPairs
 __all__ = ["LXMERT", "Answer", "CAPTPairs", "CrossModalEncoder", "TwoPictures"]
 __all__ += ["MaskPair", "MaskRegions", "mismatched"]
 __all__ += [
-    "masked_attributes",
     "masked_features",
     "masked_objects",
     "one_answer",

@@ -24,9 +24,6 @@ class AnswerConfig(Settings):
 
     answers: Count = 2
     """A, how many answers there are to choose from: the width of `answer_scores`."""
-    new_head: bool = True
-    """Draw the answer head anew. False goes on with the head of pre-training (`LXMERT(encoder, qa=True)`), which must
-    know the same answers."""
 
 
 class Answer(Objective):
@@ -48,7 +45,7 @@ class Answer(Objective):
         >>> rows += [{"text": "is there a drum?", "image_id": 1, "answers": 10 * ["no"]}]
         >>> tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
         >>> answers = ck.data.answer_list([row["answers"] for row in rows])
-        >>> pairs = ck.data.Regions(rows, tokenizer, ck.data.scenes.pictures(progress=False), answers=answers)
+        >>> pairs = ck.data.Regions(rows, tokenizer, ck.data.scenes.pictures(), answers=answers)
         >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=64, objects=14, attributes=8)
         >>> sorted(ck.vision.Answer(encoder, answers=len(answers))(pairs.batch([0, 1])))
         ['answers', 'loss', 'score']
@@ -60,14 +57,7 @@ class Answer(Objective):
     weights = {"answers": 1.0}
 
     def build(self):
-        known = self.encoder.model.config.num_qa_labels
-        if self.config.new_head:
-            self.encoder.new_answer_head(self.config.answers)
-        elif known != self.config.answers:
-            raise ValueError(
-                f"The answer head of pre-training knows {known} answers, not {self.config.answers}: give "
-                f"answers={known}, or new_head=True."
-            )
+        self.encoder.new_answer_head(self.config.answers)
 
     def views(self, batch, generator=None):
         return {"pair": dict(batch)}
@@ -112,7 +102,7 @@ class TwoPictures(FineTune):
         >>> import contrast_kit as ck
         >>> rows = [{"text": "both shelves have a kite", "left": 0, "right": 1, "label": 1}]
         >>> tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
-        >>> pairs = ck.data.Regions(rows, tokenizer, ck.data.scenes.pictures(progress=False))
+        >>> pairs = ck.data.Regions(rows, tokenizer, ck.data.scenes.pictures())
         >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=64, objects=14, attributes=8)
         >>> sorted(ck.vision.TwoPictures(encoder)(pairs.batch([0])))
         ['accuracy', 'ce', 'loss']

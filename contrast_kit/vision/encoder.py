@@ -100,7 +100,7 @@ class CrossModalEncoder(BaseEncoder):
         >>> import contrast_kit as ck
         >>> rows = [{"text": "the red kite", "image_id": 0}, {"text": "a small drum", "image_id": 1}]
         >>> tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
-        >>> pairs = ck.data.Regions(rows, tokenizer, ck.data.scenes.pictures(progress=False))
+        >>> pairs = ck.data.Regions(rows, tokenizer, ck.data.scenes.pictures())
         >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=64, objects=14, attributes=8)
         >>> encoder.encode(pairs).shape, encoder.states(pairs.batch([0, 1])).regions.shape
         (torch.Size([2, 96]), torch.Size([2, 5, 96]))

@@ -21,9 +21,8 @@ def masked_objects(
     *,
     confidence: Tensor | None = None,
     reduction: str = "mean",
-    ignore_index: int = -100,
 ) -> Tensor:
-    """Masked region modelling: name the object in each masked region.
+    """Masked region modelling: name the object in each masked region, or its attribute, such as its colour.
 
     CAPT 4.1: "masked region modeling (MRM) that predicts the masked visual region objects based on the corrupted input
     x-hat". The labels are a detector's, not a person's, and so may be wrong; LXMERT weights each by the detector's
@@ -35,17 +34,17 @@ def masked_objects(
 
     Args:
         logits: [M, C] at the masked regions.
-        labels: [M], the detector's object there, 0 .. C-1.
+        labels: [M], the detector's object there, 0 .. C-1; -100 where none is known. LXMERT's code names attributes by
+            the same loss; neither its paper nor CAPT's prints it.
         confidence: [M] in [0, 1], how sure the detector is; 1 for each if left out.
         reduction: "mean" over regions with a label (not over the sum of confidences), "sum", or "none" ([M], 0 where
             there is no label).
-        ignore_index: the label of a region in which no object is known.
 
     Returns:
         A number >= 0 in nats, float32 or float64. With no masked region it is 0, with a zero gradient.
 
     See also:
-        `masked_attributes` is the same loss on other labels; `masked_features` asks for the feature itself; `mlm` is
+        `masked_features` asks for the feature itself; `mlm` is
         its counterpart on words.
 
     Example:
@@ -55,33 +54,13 @@ def masked_objects(
         >>> masked_objects(torch.zeros(2, 12), torch.tensor([3, 7]), confidence=torch.tensor([1.0, 0.5]))
         tensor(1.8637)
     """
-    return _labelled(
-        logits, labels, confidence, reduction, ignore_index, "masked_objects"
-    )
-
-
-def masked_attributes(
-    logits: Tensor,
-    labels: Tensor,
-    *,
-    confidence: Tensor | None = None,
-    reduction: str = "mean",
-    ignore_index: int = -100,
-) -> Tensor:
-    """Masked region modelling: name the attribute of each masked region, its colour for instance.
-
-    The loss of `masked_objects` on the detector's attributes, with C classes of attributes in the denominator. LXMERT's
-    code trains it beside the objects; neither LXMERT's paper nor CAPT's prints it. Arguments, errors and result are
-    those of `masked_objects`.
-
-    Example:
-        >>> import torch
-        >>> masked_attributes(torch.zeros(2, 8), torch.tensor([3, -100]))  # one has no attribute: log C of the other
-        tensor(2.0794)
-    """
-    return _labelled(
-        logits, labels, confidence, reduction, ignore_index, "masked_attributes"
-    )
+    labels = labels.long()  # in 8 bits, -100 would be 156
+    terms = F.cross_entropy(floats(logits, "logits"), labels, reduction="none")  # [M]
+    if confidence is not None:
+        check_shares(confidence, "confidence")
+        terms = terms * confidence.to(terms.dtype)
+    finite(terms.sum(), "masked_objects")
+    return reduce(terms, reduction, (labels != -100).sum())
 
 
 def masked_features(
@@ -156,9 +135,7 @@ def soft_answers(logits: Tensor, scores: Tensor, *, reduction: str = "mean") -> 
         tensor(0.6111)
     """
     logits = floats(logits, "logits")
-    check_shares(
-        scores, "scores", "; a question without a known answer has a row of zeros"
-    )
+    check_shares(scores, "scores")
     each = F.binary_cross_entropy_with_logits(
         logits, scores.to(logits.dtype), reduction="none"
     )  # [B, A]
@@ -188,9 +165,7 @@ def one_answer(logits: Tensor, scores: Tensor, *, reduction: str = "mean") -> Te
         tensor(2.0794)
     """
     logits = floats(logits, "logits")
-    check_shares(
-        scores, "scores", "; a question without a known answer has a row of zeros"
-    )
+    check_shares(scores, "scores")
     scores = scores.to(logits.dtype)
     total = scores.sum(1, keepdim=True)  # [B, A] -> [B, 1]
     share = scores / total.where(total > 0, 1.0)  # [B, A]; a row of zeros stays one
@@ -199,32 +174,9 @@ def one_answer(logits: Tensor, scores: Tensor, *, reduction: str = "mean") -> Te
     return reduce(terms, reduction, (total > 0).sum())
 
 
-def _labelled(
-    logits: Tensor,
-    labels: Tensor,
-    confidence: Tensor | None,
-    reduction: str,
-    ignore_index: int,
-    name: str,
-) -> Tensor:
-    """The weighted cross-entropy of `masked_objects` and `masked_attributes`."""
-    labels = labels.long()  # in 8 bits, -100 would be 156
-    terms = F.cross_entropy(
-        floats(logits, "logits"),
-        labels,
-        ignore_index=ignore_index,
-        reduction="none",
-    )  # [M]
-    if confidence is not None:
-        check_shares(confidence, "confidence")
-        terms = terms * confidence.to(terms.dtype)
-    finite(terms.sum(), name)
-    return reduce(terms, reduction, (labels != ignore_index).sum())
-
-
-def check_shares(x: Tensor, name: str, hint: str = "") -> None:
+def check_shares(x: Tensor, name: str) -> None:
     """Raise a ValueError unless all numbers lie between 0 and 1."""
     if reads(x) and not ((x >= 0) & (x <= 1)).all():  # NaN is refused too
         raise ValueError(
-            f"{name} must lie between 0 and 1, got {x.min().item():g} .. {x.max().item():g}{hint}."
+            f"{name} must lie between 0 and 1, got {x.min().item():g} .. {x.max().item():g}."
         )

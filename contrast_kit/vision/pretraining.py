@@ -19,8 +19,8 @@ from contrast_kit.vision import losses
 from contrast_kit.vision.encoder import States
 from contrast_kit.vision.noise import MaskPair, mismatched
 
-NAMES = {"objects": losses.masked_objects, "attributes": losses.masked_attributes}
-"""What a detector names in a region: the key of its labels in a batch, and the loss."""
+NAMES = ("objects", "attributes")
+"""What a detector names in a region: the keys of its labels in a batch."""
 RELEASED_SHARE = 0.15
 """LXMERT's code averages region losses over all regions and multiplies by 1/0.15."""
 
@@ -72,7 +72,7 @@ class LXMERT(Objective):
         >>> import contrast_kit as ck
         >>> rows = [{"text": "the red kite flies", "image_id": 0}, {"text": "a small drum", "image_id": 1}]
         >>> tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
-        >>> pairs = ck.data.Regions(rows, tokenizer, ck.data.scenes.pictures(progress=False))
+        >>> pairs = ck.data.Regions(rows, tokenizer, ck.data.scenes.pictures())
         >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=64, objects=14, attributes=8)
         >>> sorted(ck.vision.LXMERT(encoder)(pairs.batch([0, 1])))
         ['attributes', 'features', 'itm', 'itm_accuracy', 'loss', 'mlm', 'objects']
@@ -142,12 +142,12 @@ class LXMERT(Objective):
             regions[to_name]
         )  # [B, R, D] -> [M, D] -> [M, C]
         sums = {}
-        for key, loss in NAMES.items():
+        for key in NAMES:
             if key in view:
                 confidence = None
                 if self.config.confidence:
                     confidence = view[f"{key[:-1]}_confidence"][to_name]  # [M]
-                sums[key] = loss(
+                sums[key] = losses.masked_objects(
                     shown[key], view[key][to_name], confidence=confidence, reduction="sum"
                 )
         predicted, targets = (
@@ -239,7 +239,7 @@ class CAPTPairs(CAPT):
         >>> import contrast_kit as ck
         >>> rows = [{"text": "the red kite flies", "image_id": 0}, {"text": "a small drum", "image_id": 1}]
         >>> tokenizer = ck.data.train_tokenizer([row["text"] for row in rows], vocab_size=60)
-        >>> pairs = ck.data.Regions(rows, tokenizer, ck.data.scenes.pictures(progress=False))
+        >>> pairs = ck.data.Regions(rows, tokenizer, ck.data.scenes.pictures())
         >>> encoder = ck.CrossModalEncoder.tiny(tokenizer, features=64, objects=14, attributes=8)
         >>> sorted(ck.vision.CAPTPairs(encoder, queue=0)(pairs.batch([0, 1])))
         ['attributes', 'contrast', 'features', 'itm', 'itm_accuracy', 'loss', 'mlm', 'objects', 'tau']
