@@ -9,7 +9,7 @@ import numpy as np
 import pandas
 import pytest
 import torch
-from conftest import REAL, make_encoder, real_data
+from conftest import REAL, make_encoder
 
 import contrast_kit as ck
 from contrast_kit.__main__ import main
@@ -74,25 +74,6 @@ def test_sts_b_test_of_all_minilm_is_the_published_82_03():
     assert len(rows) == 1_379
     found = ck.tasks.standard.sts(ck.Encoder.from_pretrained(MINI), rows)
     assert round(found["encoder"], 2) == 82.03 and round(found["TF-IDF"], 2) == 68.93
-
-
-@pytest.mark.real_data
-@real_data
-def test_sts_b_of_all_minilm_on_the_rows_that_have_scores():
-    """The first 100 validation rows, by this kit and by sentence-transformers: the same vectors, the same number."""
-    from sentence_transformers import SentenceTransformer
-
-    rows = ck.data.load(Path(REAL, "glue_data", "STS-B"))["validation"].select(range(100))
-    encoder = ck.Encoder.from_pretrained(MINI)
-    found = ck.tasks.standard.sts(encoder, rows)["encoder"] / 100
-    theirs = SentenceTransformer(str(MINI), device="cpu")
-    a, b = (
-        torch.tensor(theirs.encode(rows[name][:])) for name in ("sentence1", "sentence2")
-    )
-    assert found == pytest.approx(
-        ck.tasks.spearman(ck.geometry.pair_cosines(a, b).numpy(), rows["label"]), abs=1e-6
-    )
-    assert encoder.pooling == "mean" and found > 0.9  # all 1,500 rows: 0.8672
 
 
 # BLiMP
@@ -207,28 +188,6 @@ def test_blimp_counts_pairs_in_the_right_order(encoder, texts, tmp_path):
         lambda texts: asked(encoder, texts), tmp_path, progress=False
     )
     assert again.equals(table)
-
-
-@pytest.mark.real_data
-@real_data
-def test_real_blimp_has_67_phenomena_and_chance_for_random_weights():
-    from transformers import BertTokenizerFast
-
-    tokenizer = BertTokenizerFast.from_pretrained(
-        Path(REAL, "vocab", "bert-base-uncased")
-    )
-    encoder = make_encoder(tokenizer, num_hidden_layers=1)
-    table = ck.tasks.standard.blimp(encoder, Path(REAL, "blimp"), limit=2, progress=False)
-    assert len(table) == 68 and table.loc["all", "pairs"] == 134
-    assert 0.35 < table.loc["all", "accuracy"] < 0.65
-    assert set(table["field"]) == {
-        "",
-        "morphology",
-        "semantics",
-        "syntax",
-        "syntax_semantics",
-        "syntax/semantics",
-    } & set(table["field"])
 
 
 # One table

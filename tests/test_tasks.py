@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from conftest import REAL, make_encoder, real_data
+from conftest import make_encoder
 
 import contrast_kit as ck
 from contrast_kit import tasks
-from contrast_kit.data import glue, toyshop
-from contrast_kit.objectives import CMLM, SCL, FineTune
+from contrast_kit.data import toyshop
+from contrast_kit.objectives import SCL, FineTune
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def lines(tmp_path):
 
 
 def mine(*names):
-    return tasks.Task("mine", ("text",), names, ("accuracy", "macro_f1"))
+    return tasks.Task("mine", ("text",), names, ("accuracy",))
 
 
 def test_classes_have_the_integers_of_the_task_that_is_given(lines):
@@ -69,18 +69,6 @@ def test_classes_have_the_integers_of_the_task_that_is_given(lines):
         tasks.load(lines(), task=mine("good", "bad"))
     for unnamed in ((1, 0), ("1", "0")):
         assert tasks.load(lines(unnamed), task=task).train["label"][:2] == [1, 0]
-
-
-def test_the_table_holds_every_task_and_extends_the_one_of_the_data():
-    assert set(glue.TASKS) | {"amazon", "yelp"} == set(tasks.TASKS)
-    for name, row in glue.TASKS.items():
-        task = tasks.TASKS[name]
-        assert (task.columns, task.label_names) == (row.columns, row.label_names)
-    assert tasks.TASKS["cola"].metrics[0] == "mcc" and tasks.TASKS["stsb"].metrics == (
-        "spearman",
-        "pearson",
-    )
-    assert [tasks.TASKS[name].classes for name in ("sst2", "mnli", "stsb")] == [2, 3, 1]
 
 
 def test_tasks_are_found_by_the_names_of_their_data():
@@ -121,20 +109,6 @@ def test_pearson_and_spearman_are_not_exchanged():
     assert tasks.pearson(scores, truth) < 0.8
 
 
-def test_macro_f1_is_of_the_classes_of_the_labels_and_counts_each_the_same():
-    predicted, truth = [0, 0, 1, 2, 2, 2], [0, 1, 1, 2, 2, 0]
-    each = [
-        2 * 1 / (2 + 2),
-        2 * 1 / (1 + 2),
-        2 * 2 / (3 + 2),
-    ]  # 2 × right / (said + there)
-    assert tasks.macro_f1(predicted, truth) == pytest.approx(sum(each) / 3)
-    assert tasks.macro_f1([0] * 10, [0] * 9 + [1]) == pytest.approx(2 * 9 / 19 / 2)
-    assert tasks.macro_f1([0, 0, 2], [0, 0, 0]) == pytest.approx(
-        0.8
-    )  # 2 is said, but no label
-
-
 def test_classes_with_names_are_numbered_as_the_task_numbers_them():
     """Else F1 would be of the other class."""
     from datasets import ClassLabel, Dataset, Features, Value
@@ -155,8 +129,8 @@ def test_classes_with_names_are_numbered_as_the_task_numbers_them():
 
 
 def test_metrics_that_there_are_not_or_that_labels_do_not_have_are_refused():
-    with pytest.raises(ValueError, match="no metric 'macrof1'; did you mean 'macro_f1'"):
-        tasks.Task("mine", ("text",), ("a", "b"), ("macrof1",))
+    with pytest.raises(ValueError, match="no metric 'acuracy'; did you mean 'accuracy'"):
+        tasks.Task("mine", ("text",), ("a", "b"), ("acuracy",))
     with pytest.raises(ValueError, match="these are scores"):
         tasks.accuracy([0.3, 1.0], [0, 1])
     with pytest.raises(ValueError, match="multiclass"):
@@ -191,11 +165,9 @@ def test_a_metric_of_ones_own_selects_and_is_reported(start, monkeypatch):
 
 
 @pytest.mark.parametrize("test", ["review,mood\nx,\ny,\n", "review\nx\ny\n"])
-@pytest.mark.parametrize("named", [True, False])
-def test_a_test_split_may_have_no_labels(named, test, tmp_path):
+def test_a_test_split_may_have_no_labels(test, tmp_path):
     """And labels may stand in a column of another name."""
-    good, bad = ("good", "bad") if named else (0, 1)
-    (tmp_path / "train.csv").write_text(f"review,mood\nfine,{good}\ndull,{bad}\n")
+    (tmp_path / "train.csv").write_text("review,mood\nfine,good\ndull,bad\n")
     (tmp_path / "test.csv").write_text(test)
     mine = tasks.Task("mine", ("review",), ("good", "bad"), ("accuracy",))
     data = tasks.load(tmp_path, task=mine, label="mood")
@@ -336,26 +308,6 @@ def test_the_weights_of_the_best_evaluation_are_returned(opinions, vocabulary):
     )
 
 
-def test_fine_tuning_begins_with_the_weights_it_is_given(opinions, vocabulary):
-    start = make_encoder(vocabulary)
-    ck.fit(
-        CMLM(start),
-        list(opinions.train["sentence"][:64]),
-        steps=4,
-        lr=1e-3,
-        progress=False,
-    )
-    seen = []
-
-    class Watched(FineTune):
-        def views(self, batch, generator=None):
-            seen.append(tasks.weights_hash(self.encoder))
-            return super().views(batch, generator)
-
-    tasks.fine_tune(start, take(opinions.train, 32), task="sst2", method=Watched, steps=2)
-    assert seen[0] == tasks.weights_hash(start) and seen[1] != seen[0]
-
-
 def test_an_epoch_is_every_row_once(opinions, vocabulary):
     start, rows = make_encoder(vocabulary), take(opinions.train, 20)
     tuned = tasks.fine_tune(start, rows, task="sst2", epochs=3)
@@ -396,13 +348,11 @@ def test_a_task_model_takes_its_head_along(opinions, vocabulary):
     assert fresh.head.out.weight.shape == (3, 32)
 
 
-@pytest.mark.parametrize(
-    "method", [FineTune, pytest.param(partial(SCL, lam=0.3), marks=pytest.mark.full)]
-)
-def test_fine_tuning_learns_opinions(opinions, vocabulary, method):
+@pytest.mark.full
+def test_fine_tuning_learns_opinions(opinions, vocabulary):
     start = make_encoder(vocabulary, pooling="mean", dropout=0.1)
     tuned = tasks.fine_tune(
-        start, take(opinions.train, 3000), opinions.validation, task="sst2", method=method,
+        start, take(opinions.train, 3000), opinions.validation, task="sst2",
         steps=400, batch_size=32, lr=3e-3, evaluate_every=50,
     )  # fmt: skip
     assert tuned.evaluate(opinions.test)["accuracy"] > 0.6  # guessing: 0.5
@@ -432,67 +382,6 @@ def test_predictions_keep_the_order_of_the_rows(opinions, vocabulary):
     one = copy.deepcopy(objective)
     one.head.out.bias.data[1] += 100
     assert set(tasks.predict(one, rows, task="sst2")) == {1}
-
-
-# Real GLUE files
-
-
-@pytest.fixture(scope="module")
-def words():
-    """BERT's own vocabulary."""
-    from transformers import BertTokenizerFast
-
-    return BertTokenizerFast.from_pretrained(Path(REAL, "vocab", "bert-base-uncased"))
-
-
-@pytest.mark.real_data
-@real_data
-def test_real_sst2_is_better_than_guessing(words):
-    """4,000 of 67,349 phrases, from scratch, 250 updates: no match for TF-IDF on all (0.81), far from chance."""
-    data = tasks.load("glue/sst2", folder=Path(REAL, "glue_data"))
-    start = make_encoder(words, pooling="mean", dropout=0.1)
-    half = len(data.validation) // 2
-    tuned = tasks.fine_tune(
-        start, data.train.shuffle(seed=0).select(range(4000)), data.validation.select(range(half)), task="sst2",
-        steps=250, batch_size=32, lr=5e-3, evaluate_every=50,
-    )  # fmt: skip
-    test = data.validation.select(range(half, 2 * half))
-    assert tuned.evaluate(test)["accuracy"] > 0.6
-
-
-@pytest.mark.real_data
-@real_data
-@pytest.mark.parametrize("name", ["mrpc", "rte", "stsb"])
-def test_real_pairs_run_from_end_to_end(name, words):
-    data = tasks.load(f"glue/{name}", folder=Path(REAL, "glue_data"))
-    rows = (take(data.train, 600), take(data.validation, 100))
-    how = dict(task=name, steps=40, lr=3e-3, evaluate_every=20)
-    tuned = tasks.fine_tune(make_encoder(words, pooling="mean"), *rows, **how)
-    metrics = tuned.evaluate(data.validation.select(range(100, 250)))
-    assert set(metrics) == set(data.task.metrics)
-    assert all(-1 <= value <= 1 for value in metrics.values())
-
-
-@pytest.mark.real_data
-@real_data
-def test_real_paraphrases_are_better_than_the_majority(words):
-    """A linear probe on an encoder that was never trained: |u - v| and u · v of mean vectors tell how alike two texts
-    are, 0.73 where the majority has 0.684 (F1 0.82 to 0.81). RTE's entailment is not of that kind: 0.56 to 0.527."""
-    for name, least in (("mrpc", 0.694), ("rte", 0.5)):
-        data = tasks.load(f"glue/{name}", folder=Path(REAL, "glue_data"))
-        encoder, train = ck.Encoder.tiny(words, pooling="mean"), take(data.train, 2400)
-        found = tasks.linear_probe(
-            encoder, train, data.validation, task=name, strength=1e-3
-        )
-        assert found["accuracy"] > least
-
-
-@pytest.mark.real_data
-@real_data
-def test_real_similarity_without_training(words):
-    """Word overlap alone correlates: even a random encoder's mean vectors do."""
-    rows = tasks.load(Path(REAL, "glue_data", "STS-B")).validation
-    assert tasks.standard.sts(make_encoder(words, pooling="mean"), rows)["encoder"] > 40
 
 
 def test_the_seed_makes_head_and_order(opinions, vocabulary):

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn.model_selection
-from conftest import REAL, real_data
 
 from contrast_kit import tasks
 from contrast_kit.objectives import MLM, FineTune
@@ -32,9 +31,7 @@ def small(name, rows=30):
     ("protocol", "task", "metric"),
     [
         (protocols.CAPT, "stsb", "pearson"),
-        (protocols.COCO_LM, "stsb", "spearman"),
         (protocols.SCL_FEW_SHOT, "cola", "accuracy"),
-        (protocols.CMLM, "cola", "mcc"),
     ],
 )
 def test_each_paper_selects_and_reports_by_its_metric(
@@ -288,28 +285,3 @@ def test_cross_validation_sees_all_classes_of_rows_in_their_order_in_every_fold(
     ]  # as files often are, one class after the other
     probes.fit_probe(Vectors(vectors), rows, task="sst2")
     assert seen and max(seen) - min(seen) < 0.06 and 0.05 < np.mean(seen) < 0.35
-
-
-@pytest.mark.real_data
-@real_data
-def test_cross_validation_lifts_mrpc_above_its_majority_where_c_1_does_not():
-    """On vectors that stand still: the counts of words, hashed to 96 numbers of little use, and 600 training rows."""
-    from sklearn.feature_extraction.text import HashingVectorizer
-
-    data = tasks.load(f"{REAL}/glue_data/MRPC")
-
-    class Counts:
-        def encode(self, texts):
-            import torch
-
-            counts = HashingVectorizer(n_features=96, alternate_sign=False).transform(
-                list(texts)
-            )
-            return torch.from_numpy(counts.toarray())
-
-    fixed, chosen = (
-        tasks.probe(Counts(), data, strength=s, limit=600)["accuracy"]
-        for s in (1.0, "cv")
-    )
-    majority = float(np.mean(data.validation["label"]))
-    assert fixed < majority < chosen

@@ -1,8 +1,5 @@
 """Scores of answers about pictures, against loops written from their definitions."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,12 +8,6 @@ from pairs import random_pictures
 
 from contrast_kit import tasks
 from contrast_kit.data import recorded, scenes
-from contrast_kit.data.picture_files import vqa_v2
-
-VQA = Path(os.environ.get("CONTRAST_KIT_REAL_DATA") or ".") / "vl" / "vqa_v2_questions"
-real_data = pytest.mark.skipif(
-    not VQA.is_dir(), reason="CONTRAST_KIT_REAL_DATA has no folder vl/vqa_v2_questions"
-)
 
 PEOPLE = st.lists(
     st.sampled_from(["red", "blue", "two", "2", "a dog"]), min_size=10, max_size=10
@@ -122,46 +113,6 @@ def test_rarer_answers_than_the_most_frequent_are_not_learnt():
     )
     assert tasks.question_only(asked, said, ["what kind"]) == ["toy"]
     assert tasks.question_only(asked, said, ["what kind"], most=2) != ["toy"]
-
-
-@pytest.fixture(scope="module")
-def real():
-    files = (
-        (VQA / f"vqa_questions_{s}.gzip", VQA / f"vqa_annotatons_{s}.gzip")
-        for s in ("valid", "test")
-    )
-    return [vqa_v2(*pair) for pair in files]
-
-
-@real_data
-@pytest.mark.real_data
-def test_real_people_agree_with_the_majority_and_always_yes_has_its_share(real):
-    test = real[1]
-    people = [row["answers"] for row in test]
-    assert tasks.soft_accuracy(["yes"] * len(test), people) == pytest.approx(
-        0.224, abs=0.002
-    )
-    assert tasks.soft_accuracy([row["answer"] for row in test], people) == pytest.approx(
-        0.967, abs=0.002
-    )
-
-
-@real_data
-@pytest.mark.real_data
-def test_real_questions_without_pictures_are_answered_above_always_yes(real):
-    """On a sixth of the training questions; the recorded table has all of them."""
-    columns = ("question", "answer", "answers", "answer_type")
-    train, test = (
-        {name: [row[name] for row in rows] for name in columns} for rows in real
-    )
-    known = (train["question"], train["answer"])
-    predicted = tasks.question_only(*known, test["question"], most=60)
-    each = tasks.soft_accuracies(predicted, test["answers"])
-    scores = tasks.by_type(each, test["answer_type"])
-    assert (
-        0.28 < scores["all"] < 0.40 and scores["yes/no"] > 0.58 > scores["number"] > 0.15
-    )
-    assert scores["other"] < 0.2
 
 
 def test_recorded_priors_are_where_the_card_says():

@@ -46,23 +46,11 @@ class FineTuned:
         """The validation metrics at the best step; empty where there were no validation rows."""
         return next((row for row in self.validation if row["step"] == self.best_step), {})
 
-    def __repr__(self) -> str:
-        text = f"{type(self.objective).__name__} on {self.task.name}: step {self.best_step} of {self.run.total}"
-        for name in self.task.metrics if self.best else ():
-            text += f", validation {name} {self.best[name]:.3f}"
-        return text
-
     def predict(self, rows: Any) -> np.ndarray:
         """The predicted class, or score, of each row, [N]."""
         how = dict(max_length=self.max_length, precision=self.run.training.precision)
-        if self.ask is not None:
-            rows = self.ask(rows)
-        return predict(
-            self.objective,
-            rows,
-            task=self.task,
-            **how,
-        )
+        asked = self.ask(rows) if self.ask else rows
+        return predict(self.objective, asked, task=self.task, **how)
 
     def evaluate(self, rows: Any) -> dict[str, float]:
         """The task's metrics on rows."""
@@ -115,8 +103,6 @@ def fine_tune(
         ... )
         >>> [row["step"] for row in tuned.validation]
         [2, 4]
-        >>> tuned
-        FineTune on sst2: step ... of 4, validation accuracy 0...
         >>> tuned.predict(data.test).shape
         (500,)
     """
@@ -131,7 +117,8 @@ def fine_tune(
     training = replace(training, log_every=min(evaluate_every, total))
     best = None
     if validation is not None:
-        best = BestWeights(task, validation, training.max_length)
+        selecting = tokenized(validation, objective.encoder, task, training.max_length)
+        best = BestWeights(task, selecting, labels_of(validation))
     run = fit(objective, texts, training, callback=best, progress=progress)
     tuned = FineTuned(task, objective, run, run.steps, max_length=training.max_length)
     # Not stopped before the first evaluation.
@@ -166,38 +153,22 @@ def prepare(
     return objective
 
 
+@dataclass
 class BestWeights:
     """A callback of `fit`: evaluates on the validation rows, and keeps the weights of the best evaluation."""
 
-    def __init__(
-        self,
-        task: Task,
-        rows: Any,
-        max_length: int,
-    ):
-        self.task, self.rows, self.labels, self.max_length = (
-            task,
-            rows,
-            labels_of(rows),
-            max_length,
-        )
-        self.evaluations: list[dict[str, float]] = []
-        self.weights: dict[str, Tensor] | None = None
-        self.step, self.score = 0, -math.inf
+    task: Task
+    texts: Texts
+    labels: np.ndarray
+    evaluations: list[dict[str, float]] = field(default_factory=list)
+    weights: dict[str, Tensor] | None = None
+    step: int = 0
+    score: float = -math.inf
 
     def __call__(self, run: Run) -> None:
-        self.rows = tokenized(
-            self.rows,
-            run.encoder,
-            self.task,
-            self.max_length,
-        )
         how = dict(task=self.task, precision=run.training.precision)
-        metrics = score(
-            self.task,
-            predict(run.objective, self.rows, **how),
-            self.labels,
-        )
+        predicted = predict(run.objective, self.texts, **how)
+        metrics = score(self.task, predicted, self.labels)
         self.evaluations.append({"step": run.steps, **metrics})
         value = metrics[self.task.metrics[0]]
         if value > self.score:
@@ -221,26 +192,15 @@ def predict(
     The rows' labels are not read. `rows` may be `Texts`. `FineTuned` predicts in the precision that it was trained in.
     """
     encoder = objective.encoder
-    texts = tokenized(
-        rows,
-        encoder,
-        get_task(task),
-        max_length,
-        labels=False,
-    )
-    generator, cast = (
-        torch.Generator().manual_seed(0),
-        autocast(precision, encoder.device),
-    )
-    predictions = torch.empty(
-        len(texts), dtype=torch.float32 if objective.regression else int
-    )
+    texts = tokenized(rows, encoder, get_task(task), max_length, labels=False)
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.empty(len(texts), objective.config.classes)  # [N, C]
     for rows, view in in_batches(texts, objective, batch_size):
-        with cast():
-            logits = objective.predicted_logits(view, generator).float()  # [B, C]
-        answers = logits.squeeze(1) if objective.regression else logits.argmax(1)  # [B]
-        predictions[rows] = answers.cpu()
-    return predictions.numpy()
+        with autocast(precision, encoder.device)():
+            logits[rows] = objective.predicted_logits(view, generator).float().cpu()
+    if objective.regression:
+        return logits.squeeze(1).numpy()
+    return logits.argmax(1).numpy()
 
 
 def in_batches(

@@ -5,7 +5,9 @@ correlation with a constant is 0/0; here it is 0. So predicting one class for al
 for all rows a Pearson and Spearman of 0.
 """
 
+import tomllib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -47,20 +49,6 @@ def f1(predicted: Any, labels: Any) -> float:
     return float(f1_score(labels, predicted, zero_division=0.0))
 
 
-def macro_f1(predicted: Any, labels: Any) -> float:
-    """The mean F1 of the classes that occur in the labels: each counts the same, however rare it is.
-
-    >>> macro_f1([0, 1, 1, 0], [0, 1, 0, 0]), macro_f1([0, 0, 0], [0, 0, 2])
-    (0.733..., 0.4)
-    """
-    from sklearn.metrics import f1_score
-
-    predicted, labels = _classes(predicted, labels)
-    present = np.unique(labels)
-    options = dict(labels=present, average="macro", zero_division=0.0)
-    return float(f1_score(labels, predicted, **options))
-
-
 def pearson(predicted: Any, labels: Any) -> float:
     """Linear correlation of scores (CAPT's STS-B).
 
@@ -89,7 +77,6 @@ METRICS: dict[str, Callable[[Any, Any], float]] = {
         accuracy,
         mcc,
         f1,
-        macro_f1,
         pearson,
         spearman,
     )
@@ -97,21 +84,8 @@ METRICS: dict[str, Callable[[Any, Any], float]] = {
 """All metrics by name. One of your own, `METRICS["recall"] = recall`, may then stand in the `metrics` of a `Task`."""
 
 
-EIGHT_TASKS = (
-    "mnli",
-    "qqp",
-    "qnli",
-    "sst2",
-    "cola",
-    "rte",
-    "mrpc",
-    "stsb",
-)
-AVERAGED: dict[str, tuple[str, ...]] = {
-    "coco_lm": EIGHT_TASKS,
-    "capt": EIGHT_TASKS,
-    "scl": ("sst2", "cola", "mrpc", "rte", "qnli", "mnli"),
-}
+TABLES = tomllib.loads(Path(__file__).with_name("tables.toml").read_text("utf-8"))
+AVERAGED: dict[str, list[str]] = TABLES["averaged"]
 """The tasks that each paper averages over. CMLM prints no average."""
 
 

@@ -38,7 +38,7 @@ class Probe:
     encoder: Encoder
     task: Task
     model: Any
-    strength: float
+    strength: float | None = None
 
     def evaluate(self, rows: Any) -> dict[str, float]:
         """The task's metrics on rows."""
@@ -190,25 +190,16 @@ def knn_probe(
     Returns:
         the task's metrics on `test`.
     """
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
     task = get_task(task)
-    y = torch.as_tensor(_training_labels(task, train))
-    parts = (torch.from_numpy(features(encoder, rows, task)) for rows in (train, test))
-    x, z = (nn.functional.normalize(part, dim=1) for part in parts)  # [N, D], [M, D]
-    cosine, nearest = (z @ x.T).topk(k, dim=1)  # [M, N] -> [M, k]
+    kind, votes = KNeighborsClassifier, lambda distances: 1 - 1e-4 * distances
     if task.regression:
-        return score(
-            task,
-            y[nearest].double().mean(1).numpy(),
-            labels_of(test),
-        )
-    votes = cosine.new_zeros(len(z), task.classes)  # [M, C]
-    # cosines break ties only, in float64 in a narrow cone too
-    votes.scatter_add_(1, y[nearest], 1 + 1e-4 * cosine)
-    return score(
-        task,
-        votes.argmax(1).numpy(),
-        labels_of(test),
-    )
+        kind, votes = KNeighborsRegressor, None
+    # distances break ties only, in float64 in a narrow cone too
+    model = kind(k, weights=votes, metric="cosine")
+    model.fit(features(encoder, train, task), _training_labels(task, train))
+    return Probe(encoder, task, model).evaluate(test)
 
 
 def probe(

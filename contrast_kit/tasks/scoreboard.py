@@ -16,10 +16,9 @@ an encoder, whose weights stay as they are, and returns one row:
 No single column shows that an encoder is good: vectors spread evenly at random win uniformity.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -30,39 +29,17 @@ from contrast_kit.data import Texts
 from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.masking import noise
-from contrast_kit.tasks.metrics import spearman
-from contrast_kit.tasks.pairs import PairCosines, Pairs, hard_pairs
+from contrast_kit.tasks.metrics import TABLES, spearman
+from contrast_kit.tasks.pairs import Pairs, hard_pairs
 from contrast_kit.tasks.probes import probe, vectors_of
 from contrast_kit.tasks.table import TaskData, first_rows, load
 
-# Ours, not the papers': the encoder pools by the mean, and all that contrast without labels share one temperature,
-# except CAPT, whose triangle is printed. Its queue suits a small run (8,192 vectors would date from a much older
-# encoder).
-TAU = 0.05
 PROBE_STRENGTH = 1.0  # fixed, as in the recorded runs: one table, one probe
-_of = objectives.METHODS
-CONTESTANTS: dict[str, Callable[[Encoder], objectives.Objective]] = {
-    "MLM": _of["mlm"],
-    "ELECTRA": _of["electra"],
-    "All-Token MLM": _of["all-token"],
-    "COCO-LM": partial(_of["coco-lm"], tau=TAU),
-    "CMLM (printed)": _of["cmlm"],
-    "CMLM (InfoNCE)": partial(
-        _of["cmlm"],
-        contrast="info_nce",
-        tau=TAU,
-        contrast_weight=1.0,
-    ),
-    "CAPT": partial(_of["capt"], queue=512),
-    "CAPT (no queue)": partial(_of["capt"], queue=0),
-    "SimCSE": partial(_of["simcse"], tau=TAU),
-    "SimCSE + MLM": partial(
-        _of["simcse"],
-        tau=TAU,
-        mlm_weight=1.0,
-    ),
-    "SCL (labels)": partial(_of["scl"], classes=2),
-    "CSSL (wordings)": partial(_of["cssl"], tau=TAU),
+
+
+CONTESTANTS = {
+    name: partial(objectives.METHODS[row.pop("method")], **row)
+    for name, row in TABLES["contestants"].items()
 }
 """The rows of the scoreboard: each makes an objective around a new encoder, with the settings of notebook 09 and its
 recorded runs. Only SCL sees labels; CSSL needs pairs of wordings (`data.Paraphrased`), all others take plain texts."""
@@ -86,8 +63,6 @@ class EvalSuite:
     """Pairs with a score of similarity."""
     probes: Mapping[str, TaskData] = field(default_factory=dict)
     """Labelled tasks for the linear probe; all their rows are used."""
-    disturb: noise.Noise = field(default_factory=noise.Mask)
-    """The noise whose effect is measured."""
 
     @classmethod
     def toyshop(
@@ -105,14 +80,11 @@ class EvalSuite:
         from contrast_kit.data import toyshop
 
         graded = first_rows(load("toyshop/stsb").splits[split], rows)
+        columns = (graded[name] for name in ("sentence1", "sentence2", "label"))
         return cls(
             toyshop.probe_pairs(pairs, seed=seed),
             hard_pairs(pairs, seed),
-            list(
-                zip(
-                    graded["sentence1"], graded["sentence2"], graded["label"], strict=True
-                )
-            ),
+            list(zip(*columns, strict=True)),
             {name: with_at_most(load(f"toyshop/{name}"), rows) for name in tasks},
         )
 
@@ -132,40 +104,23 @@ class WordCounts:
     """
 
     def __init__(
-        self,
-        tokenizer: PreTrainedTokenizerBase,
-        idf: list[str] | None = None,
+        self, tokenizer: PreTrainedTokenizerBase, idf: list[str] | None = None
     ) -> None:
         self.tokenizer = tokenizer
-        self.vocabulary = {
-            "mask_id": tokenizer.mask_token_id,
-            "vocab_size": len(tokenizer),
-        }
         self.weights = torch.ones(len(tokenizer))  # [V]
         if idf is not None:
-            parts = (
-                idf[i : i + 500]
-                for i in range(
-                    0,
-                    len(idf),
-                    500,
-                )
-            )
+            parts = (idf[i : i + 500] for i in range(0, len(idf), 500))
             documents = sum((self.encode(part) > 0).sum(0) for part in parts)  # [V]
             self.weights = ((1 + len(idf)) / (1 + documents)).log() + 1
 
     def encode(self, texts: list[str]) -> Tensor:
         """Counts [N, V]; special tokens are not counted."""
-        return self.encode_view(_batch(texts, self.tokenizer))
-
-    def encode_view(self, view: Mapping[str, Tensor]) -> Tensor:
-        """Counts of each row of a view, [B, T] -> [B, V]."""
-        special = torch.tensor(self.tokenizer.all_special_ids)
-        size, rows = len(self.tokenizer), view["input_ids"]
-        rows = [
-            torch.bincount(ids[~torch.isin(ids, special)], minlength=size) for ids in rows
-        ]
-        return torch.stack(rows) * self.weights
+        rows, size = self.tokenizer(list(texts))["input_ids"], len(self.tokenizer)
+        counts = torch.stack(
+            [torch.bincount(torch.tensor(ids), minlength=size) for ids in rows]
+        )
+        counts[:, self.tokenizer.all_special_ids] = 0
+        return counts * self.weights
 
 
 class Centred:
@@ -182,22 +137,13 @@ class Centred:
     (True, True)
     """
 
-    def __init__(
-        self,
-        encoder: Encoder | WordCounts,
-        texts: list[str],
-    ) -> None:
-        self.encoder, self.tokenizer = encoder, encoder.tokenizer
-        self.vocabulary = encoder.vocabulary
-        self.mean = encoder.encode(texts).mean(0).float().cpu()  # [N, D] -> [D]
+    def __init__(self, encoder: Encoder | WordCounts, texts: list[str]) -> None:
+        self.encoder = encoder
+        self.mean = vectors_of(encoder, texts).mean(0)  # [N, D] -> [D]
 
     def encode(self, texts: list[str]) -> Tensor:
         """Centred vectors [N, D]."""
         return vectors_of(self.encoder, texts) - self.mean
-
-    def encode_view(self, view: Mapping[str, Tensor]) -> Tensor:
-        """Centred vectors of the rows of a view, [B, T] -> [B, D]."""
-        return _encode_view(self.encoder, view) - self.mean
 
 
 def measure(
@@ -206,12 +152,12 @@ def measure(
     """One row of the scoreboard; the columns are explained at the top of this module.
 
     Args:
-        encoder: not changed; an `Encoder`, or a control with `encode(texts)`, `encode_view(view)`, `tokenizer` and
-            `vocabulary`.
+        encoder: not changed; an `Encoder`, or a control with `encode(texts)`.
         suite: the data to measure with.
 
     Returns:
-        column -> number; `noise` is NaN where all texts have the same vector: no distance is left to measure it by.
+        column -> number; `noise` for an `Encoder` alone, and NaN where all texts have the same vector: no distance is
+        left to measure it by.
 
     Example:
         >>> import contrast_kit as ck
@@ -221,26 +167,25 @@ def measure(
         >>> row["auc"] > 0.9, row["auc_hard"] < row["auc"]
         (True, True)
     """
-    a, b = (
-        vectors_of(encoder, texts) for texts in zip(*suite.pairs, strict=True)
-    )  # [N, D] each
-    first, second, scores = zip(*suite.graded, strict=True)
-    cosines = geometry.pair_cosines(
-        vectors_of(encoder, first), vectors_of(encoder, second)
-    )
-    row = {"sts": spearman(cosines.numpy(), scores)}
+    *sides, scores = zip(*suite.graded, strict=True)
+    graded = (vectors_of(encoder, texts) for texts in sides)
+    row = {"sts": spearman(geometry.pair_cosines(*graded).numpy(), scores)}
     for name, data in suite.probes.items():
         scores = probe(encoder, data, strength=PROBE_STRENGTH)
         row[name] = scores[data.task.metrics[0]]
+    # [N, D] each
+    a, b = (vectors_of(encoder, texts) for texts in zip(*suite.pairs, strict=True))
     hard = (vectors_of(encoder, texts) for texts in zip(*suite.hard, strict=True))
-    return row | {
+    row |= {
         "auc": _auc(a, b),
         "auc_hard": _auc(*hard),
         "alignment": geometry.alignment(a, b).item(),
         "uniformity": geometry.uniformity(a).item(),
         "effective_rank": geometry.effective_rank(a).item(),
-        "noise": _noise_sensitivity(encoder, suite),
     }
+    if isinstance(encoder, Encoder):
+        row["noise"] = _noise_sensitivity(encoder, [text for text, _ in suite.pairs])
+    return row
 
 
 def with_at_most(data: TaskData, rows: int) -> TaskData:
@@ -253,43 +198,22 @@ def with_at_most(data: TaskData, rows: int) -> TaskData:
 
 def _auc(a: Tensor, b: Tensor) -> float:
     """How well cosines tell pairs [N, D] from random ones."""
-    return PairCosines(geometry.pair_cosines(a, b), geometry.random_pair_cosines(a)).auc
+    found = geometry.pair_cosines(a, b), geometry.random_pair_cosines(a)
+    return geometry.separation(*found).item()
 
 
-def _noise_sensitivity(encoder: Any, suite: EvalSuite) -> float:
-    """How far the suite's noise moves a text, in distances between texts; NaN for a collapsed encoder."""
-    texts = list(dict.fromkeys(text for text, _ in suite.pairs))
-    batch = _batch(
-        texts,
-        encoder.tokenizer,
-        min(128, getattr(encoder, "max_length", 128)),
-    )
-    noisy = suite.disturb(
-        batch,
-        torch.Generator().manual_seed(0),
-        encoder.vocabulary,
-    )
-    before, after = (_encode_view(encoder, view) for view in (batch, noisy))
+@torch.no_grad()
+def _noise_sensitivity(encoder: Encoder, texts: list[str]) -> float:
+    """How far 15 % masking moves a text, in distances between texts; NaN for a collapsed encoder."""
+    texts, length = list(dict.fromkeys(texts)), min(128, encoder.max_length)
+    batch = Texts(texts, encoder.tokenizer, max_length=length).batch(range(len(texts)))
+    generator = torch.Generator().manual_seed(0)
+    vectors = []
+    with evaluating(encoder):
+        for view in (batch, noise.Mask()(batch, generator, encoder.vocabulary)):
+            view = {key: value.to(encoder.device) for key, value in view.items()}
+            vectors.append(encoder.pool(encoder(view), view).float().cpu())
     try:
-        return geometry.noise_sensitivity(before, after).item()
+        return geometry.noise_sensitivity(*vectors).item()
     except ValueError:
         return float("nan")
-
-
-def _encode_view(encoder: Any, view: Mapping[str, Tensor]) -> Tensor:
-    """The vectors of a view, [B, T] -> [B, D], in evaluation mode."""
-    if hasattr(encoder, "encode_view"):  # a control
-        return encoder.encode_view(view)
-    with evaluating(encoder), torch.no_grad():
-        view = {key: value.to(encoder.device) for key, value in view.items()}
-        return encoder.pool(encoder(view), view).float().cpu()
-
-
-def _batch(
-    texts: list[str], tokenizer: PreTrainedTokenizerBase, limit: int = 128
-) -> dict[str, Tensor]:
-    return Texts(
-        list(texts),
-        tokenizer,
-        max_length=limit,
-    ).batch(range(len(texts)))

@@ -1,4 +1,4 @@
-"""SQuAD 2.0: train a reader, find its n best answers, choose when it should say that there is none, score as the
+"""SQuAD 2.0: train a reader, find its best answers, choose when it should say that there is none, score as the
 official script does.
 
     data = ck.data.load("toyshop/squad")
@@ -10,6 +10,7 @@ official script does.
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,6 @@ from contrast_kit.tasks.span import Span
 from contrast_kit.tasks.splits import split_hash
 from contrast_kit.training import Run, fit
 
-Scored = tuple[str, float]
-"""An answer and its score."""
-
 
 @dataclass
 class Reader:
@@ -43,54 +41,35 @@ class Reader:
     stride: int = 128
 
     @torch.no_grad()
-    def read(
-        self, rows: Any, *, n: int = 20, max_answer: int = 30
-    ) -> dict[str, tuple[list[Scored], float]]:
-        """By `id`, the n best answers to each question, the best first, and the score of "no answer".
+    def answers(self, rows: Any) -> dict[str, tuple[str, float]]:
+        """For each question its best answer, and the null score: how much better "no answer" scores than that.
 
         An answer's score is that of its start plus that of its end; both lie in one window, the end not before the
-        start. Where there are several windows, the best answers of all of them are ranked together, and "no answer" has
-        its lowest score. No answer is empty, and equal texts stand there once.
+        start. Where there are several windows, the best answer of all of them counts, and "no answer" has its lowest
+        score. No answer is empty. `answers.apply_threshold` decides. By `id`.
 
         Args:
             rows: questions, as `Windows` takes them; their answers are not read.
-            n: answers to keep; also how many starts and ends are considered in each window.
-            max_answer: the longest answer in tokens. Not printed; 30 is usual.
         """
-        blank = [
-            dict(row) | {"answers": {"text": [], "answer_start": []}}
-            for row in as_rows(rows)
-        ]
+        blank = {"answers": {"text": [], "answer_start": []}}
+        rows = [row | blank for row in map(dict, as_rows(rows))]
         encoder = self.objective.encoder
         length = min(self.max_length, encoder.max_length)
-        windows = Windows(
-            blank,
-            encoder.tokenizer,
-            length,
-            stride=self.stride,
-        )
-        texts: list[list[Scored]] = [[] for _ in blank]
-        nulls = [float("inf")] * len(blank)
+        windows = Windows(rows, encoder.tokenizer, length, stride=self.stride)
+        best = [("", -np.inf)] * len(rows)
+        nulls = np.full(len(rows), np.inf)
         for chosen, view in in_batches(windows, self.objective, 32):
             each = self.objective.logits(view).cpu().numpy()  # [B, T, 2]
             for window, logits in zip(chosen.tolist(), each, strict=True):
                 row = int(windows.row_of[window])
-                nulls[row] = min(nulls[row], float(logits[0].sum()))
-                for start, end, value in spans(logits, n, max_answer):
-                    texts[row].append((windows.answer(window, start, end), value))
-        best = [_ranked(candidates, n) for candidates in texts]
-        return {row["id"]: found for row, *found in zip(blank, best, nulls, strict=True)}
-
-    def answers(self, rows: Any) -> dict[str, Scored]:
-        """For each question the best answer, and the null score: how much better "no answer" scores than that.
-
-        `answers.apply_threshold` decides.
-        """
-        result = {}
-        for key, (best, null) in self.read(rows).items():
-            text, value = best[0] if best else ("", -float("inf"))
-            result[key] = (text, null - value)
-        return result
+                nulls[row] = min(nulls[row], logits[0].sum())
+                for start, end, value in spans(logits):
+                    text = windows.answer(window, start, end)
+                    if text.strip():
+                        best[row] = max(best[row], (text, value), key=itemgetter(1))
+                        break
+        scored = zip(rows, best, nulls.tolist(), strict=True)
+        return {row["id"]: (text, null - value) for row, (text, value), null in scored}
 
     def choose_threshold(
         self,
@@ -110,13 +89,13 @@ class Reader:
 
 
 def spans(
-    logits: np.ndarray,
-    n: int,
-    max_answer: int,
+    logits: np.ndarray, n: int = 20, max_answer: int = 30
 ) -> list[tuple[int, int, float]]:
-    """The n best (start, end, score) of a window's logits [T, 2], [CLS] left out, the best first.
+    """The best (start, end, score) of a window's logits [T, 2], [CLS] left out, the best first.
 
-    >>> spans(np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 3.0]]), n=2, max_answer=2)
+    Among the n best starts and ends; an answer has at most `max_answer` tokens. Neither is printed; both are usual.
+
+    >>> spans(np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 3.0]]), n=2, max_answer=2)[:2]
     [(1, 2, 5.0), (2, 2, 4.0)]
     """
     places = 1 + np.flatnonzero(np.isfinite(logits[1:, 0]))
@@ -127,24 +106,8 @@ def spans(
     legal = (i <= j) & (j - i < max_answer)
     i, j = i[legal], j[legal]
     values = logits[i, 0] + logits[j, 1]
-    order = np.argsort(-values, kind="stable")[:n]
-    return [
-        (
-            int(i[k]),
-            int(j[k]),
-            float(values[k]),
-        )
-        for k in order
-    ]
-
-
-def _ranked(candidates: list[Scored], n: int) -> list[Scored]:
-    """The n best texts that are not blank, each with its best score."""
-    best: dict[str, float] = {}
-    for text, value in sorted(candidates, key=lambda candidate: -candidate[1]):
-        if text.strip():
-            best.setdefault(text, value)
-    return list(best.items())[:n]
+    order = np.argsort(-values, kind="stable")
+    return list(zip(*(x[order].tolist() for x in (i, j, values)), strict=True))
 
 
 def fine_tune(
@@ -178,11 +141,7 @@ def fine_tune(
         >>> sorted(reader.evaluate(rows))[:3]
         ['HasAns_exact', 'HasAns_f1', 'HasAns_total']
     """
-    objective = Span(
-        copy.deepcopy(start),
-        seed=seed,
-        dropout=dropout,
-    )
+    objective = Span(copy.deepcopy(start), seed=seed, dropout=dropout)
     length = min(max_length, start.max_length)
     windows = Windows(train, start.tokenizer, length, stride=stride)
     if settings.get("steps") is None and settings.get("epochs") is None:
@@ -192,7 +151,9 @@ def fine_tune(
     return Reader(objective, run, length, stride)
 
 
-def evaluate_across(answers: Mapping[str, Scored], rows: Any) -> dict[str, float]:
+def evaluate_across(
+    answers: Mapping[str, tuple[str, float]], rows: Any
+) -> dict[str, float]:
     """EM and F1 on all rows, the threshold of each half chosen on the other half.
 
     The halves share no paragraph, so the threshold for a question was chosen without it, its answer or its paragraph,

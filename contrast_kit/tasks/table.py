@@ -14,14 +14,14 @@ import numpy as np
 from contrast_kit._util import choose
 from contrast_kit.data import glue, labels, text_columns
 from contrast_kit.data.rows import column, column_names, label_tensor, unlabelled
-from contrast_kit.tasks.metrics import METRICS
+from contrast_kit.tasks.metrics import METRICS, TABLES
 
 
 @dataclass(frozen=True)
 class Task:
     """One task: a row of the table.
 
-    >>> Task("mine", ("review",), ("bad", "good", "meh"), ("accuracy", "macro_f1")).classes
+    >>> Task("mine", ("review",), ("bad", "good", "meh"), ("accuracy",)).classes
     3
 
     Raises a ValueError for a metric that is not in `METRICS` (to which yours can be added). `f1` is of two classes; of
@@ -65,37 +65,18 @@ class Task:
         return self.columns if set(self.columns) <= set(names) else text_columns(names)
 
 
-# CMLM prints accuracy for MRPC and QQP, SCL for MRPC; GLUE's own site gives F1 beside it. STS-B: COCO-LM prints
-# Spearman, CAPT Pearson.
-_METRICS = {
-    "cola": ("mcc", "accuracy"),
-    "mrpc": ("accuracy", "f1"),
-    "qqp": ("accuracy", "f1"),
-    "stsb": ("spearman", "pearson"),
-}
-
 TASKS: dict[str, Task] = {
     name: Task(
         name,
         task.columns,
         task.label_names,
-        _METRICS.get(name, ("accuracy",)),
+        tuple(TABLES["metrics"].get(name, ["accuracy"])),
     )
     for name, task in glue.TASKS.items()
 }
 """All tasks by name."""
-TASKS["amazon"] = Task(
-    "amazon",
-    ("content",),
-    ("negative", "positive"),
-    ("accuracy",),
-)
-TASKS["yelp"] = Task(
-    "yelp",
-    ("text",),
-    ("negative", "positive"),
-    ("accuracy",),
-)
+for _name, _column in TABLES["opinions"].items():
+    TASKS[_name] = Task(_name, (_column,), ("negative", "positive"), ("accuracy",))
 
 
 def get_task(name: str | Path | Task) -> Task:
