@@ -191,13 +191,6 @@ MUTANTS = [
         "geometry: coincide",
     ),
     (
-        "neighbours' median",
-        "tasks/probes.py",
-        "y[nearest].double().mean(1)",
-        "y[nearest].double().median(1).values",
-        "tasks: not_the_middle",
-    ),
-    (
         "probed on training rows",
         "tasks/probes.py",
         "first_rows(data.validation, limit)",

@@ -248,20 +248,6 @@ def test_labels_are_not_read_to_predict(opinions, vocabulary):
     assert tuned.predict(rows).tolist() == tuned.predict(bare).tolist()
 
 
-def test_of_several_neighbours_the_mean_is_taken_not_the_middle():
-    scores = [("9 1", 0), ("8 1", 0), ("7 1", 5), ("1 9", 1), ("1 8", 1), ("1 7", 1)]
-    train, test = (
-        [
-            {"sentence1": text, "sentence2": text, "label": float(score)}
-            for text, score in rows
-        ]
-        for rows in (scores, [("8 1", 2), ("1 8", 1)])
-    )
-    assert tasks.knn_probe(Reader(), train, test, task="stsb", k=3)[
-        "spearman"
-    ] == pytest.approx(1)
-
-
 def test_a_probe_learns_from_the_training_rows_and_is_scored_on_the_validation_rows():
     train, validation = dots(60, 0), dots(50, 1)
     data = tasks.TaskData(
