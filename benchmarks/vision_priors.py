@@ -40,7 +40,8 @@ ROWS: list[dict] = []
 
 def note(data: str, sees: str, scores: np.ndarray, types: list[str]) -> None:
     """Keep the mean of each type."""
-    for kind, score in tasks.by_type(scores, types).items():
+    scores = pd.Series(np.asarray(scores, float))
+    for kind, score in {"all": scores.mean(), **scores.groupby(np.asarray(types)).mean()}.items():
         n = len(types) if kind == "all" else types.count(kind)
         ROWS.append({"data": data, "sees": sees, "type": kind, "score": round(score, 4), "n": n})
         print(f"{data:28} {sees:22} {kind:14} {score:.3f}  ({n})", flush=True)

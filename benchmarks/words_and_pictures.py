@@ -36,6 +36,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import torch
 from _origin import write_origin
 from _table import Table
@@ -314,8 +315,8 @@ def scores(world: World, task: str, predicted: list[int]) -> dict[str, float]:
         right = [name == row["answer"] for name, row in zip(names, rows, strict=True)]
         return {"accuracy": sum(right) / len(right)}
     each = ck.tasks.soft_accuracies(names, [row["answers"] for row in rows])
-    found = ck.tasks.by_type(each, [row["question_type"] for row in rows])
-    return {"accuracy": found.pop("all")} | found
+    of_types = pd.Series(each).groupby([row["question_type"] for row in rows]).mean()
+    return {"accuracy": each.mean(), **of_types}
 
 
 def fine_tune(world: World, task: str, start: str, given: str, seed: int) -> Iterator[dict[str, Any]]:

@@ -191,20 +191,6 @@ MUTANTS = [
         "geometry: coincide",
     ),
     (
-        "probed on training rows",
-        "tasks/probes.py",
-        "first_rows(data.validation, limit)",
-        "first_rows(data.train, limit)",
-        "tasks: a_probe_learns",
-    ),
-    (
-        "limit of the test",
-        "tasks/probes.py",
-        "first_rows(data.validation, limit)",
-        "data.validation",
-        "tasks: a_probe_learns",
-    ),
-    (
         "ridge upside down",
         "tasks/probes.py",
         "alpha=1 / strength",
@@ -217,13 +203,6 @@ MUTANTS = [
         ".permutation(len(y))[:MOST_ROWS]",
         ".permutation(np.arange(len(y))[:MOST_ROWS])",
         "tasks_print: cross_validation_sees",
-    ),
-    (
-        "median of a type",
-        "tasks/vision.py",
-        "values[names == name].mean()",
-        "np.median(values[names == name])",
-        "tasks_vision: soft_accuracy_is_neither",
     ),
     (
         "differences by run",

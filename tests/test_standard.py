@@ -244,6 +244,11 @@ def test_without_data_the_toyshop_is_measured(saved, monkeypatch):
     assert similar["baseline is"] == "TF-IDF" and "blimp" not in set(table["part"])
 
 
+def probed(encoder, data):
+    rows = (data.train, data.validation)
+    return ck.tasks.linear_probe(encoder, *rows, task=data.task)
+
+
 def test_the_numbers_of_the_report_are_those_of_the_rooms(saved, texts, tmp_path):
     encoder, source = ck.Encoder.from_pretrained(saved), real_layout(tmp_path / "real")
     write_blimp(source / "blimp", list(zip(texts[:30], texts[30:60], strict=True)))
@@ -279,9 +284,9 @@ def test_the_numbers_of_the_report_are_those_of_the_rooms(saved, texts, tmp_path
     )
     for column, each in (("value", encoder), ("random weights", random_twin(encoder))):
         of = found[column]
-        assert of["sst2 probe, accuracy"] == 100 * ck.tasks.probe(each, sst2)["accuracy"]
+        assert of["sst2 probe, accuracy"] == 100 * probed(each, sst2)["accuracy"]
         assert of["stsb probe, spearman"] == pytest.approx(
-            100 * ck.tasks.probe(each, stsb)["spearman"]
+            100 * probed(each, stsb)["spearman"]
         )
         minimal = ck.tasks.standard.blimp(
             each, source / "blimp", limit=29, progress=False
@@ -315,13 +320,13 @@ def test_the_numbers_of_the_report_are_those_of_the_rooms(saved, texts, tmp_path
 def test_a_folder_without_a_trained_head_gets_no_blimp(saved, tmp_path, told):
     source = write_blimp(tmp_path / "data" / "blimp", [("a", "b")]).parent
     encoder = ck.Encoder.from_pretrained(saved)
-    assert reports.has_word_head(encoder)
+    assert ck.tasks.standard.has_word_head(encoder)
     config = json.loads((saved / "config.json").read_text())
     (saved / "config.json").write_text(json.dumps(config | told))
     with pytest.raises(ValueError, match="blimp also needs a trained vocabulary head"):
         ck.tasks.standard.evaluate(saved, source, parts=("blimp",), progress=False)
     vars(encoder.model.config).update(told)  # before it is saved, too
-    assert not reports.has_word_head(encoder)
+    assert not ck.tasks.standard.has_word_head(encoder)
 
 
 def test_the_command_hands_on_what_it_was_given(saved, tmp_path, monkeypatch):

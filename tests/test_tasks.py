@@ -248,19 +248,6 @@ def test_labels_are_not_read_to_predict(opinions, vocabulary):
     assert tuned.predict(rows).tolist() == tuned.predict(bare).tolist()
 
 
-def test_a_probe_learns_from_the_training_rows_and_is_scored_on_the_validation_rows():
-    train, validation = dots(60, 0), dots(50, 1)
-    data = tasks.TaskData(
-        tasks.get_task("sst2"), {"train": train, "validation": validation}
-    )
-    how = dict(strength=1.0)
-    found, few = (tasks.probe(Reader(), data, limit=limit, **how) for limit in (None, 30))
-    assert found == tasks.linear_probe(Reader(), train, validation, task="sst2", **how)
-    parts = (train[:30], validation[:30])
-    assert few == tasks.linear_probe(Reader(), *parts, task="sst2", **how)
-    assert found["accuracy"] < 1 and found != few
-
-
 def test_two_neighbours_outvote_a_nearer_one():
     """The majority decides, however near the one is; cosines only break ties."""
     train = labelled(("9 0", 1), ("1 1", 0), ("1 -1", 0), ("-1 0", 1))

@@ -2,7 +2,7 @@
 
 | question | call |
 |---|---|
-| what is in the vectors, without changing the encoder? | `probe`, `linear_probe`, `knn_probe` |
+| what is in the vectors, without changing the encoder? | `linear_probe`, `knn_probe` |
 | how well does it do a task after fine-tuning? | `fine_tune(…).evaluate(rows)` |
 | do texts that mean the same lie closer than random ones? | `similar_against_random` |
 | does it name a hidden word? | `fill_rate` |
@@ -50,7 +50,6 @@ from contrast_kit.tasks.probes import (
     fill_rate,
     knn_probe,
     linear_probe,
-    probe,
     weights_hash,
 )
 from contrast_kit.tasks.prompt import Prompt
@@ -58,12 +57,10 @@ from contrast_kit.tasks.protocol import PIPELINES, Pipeline, Protocol
 from contrast_kit.tasks.results import Results, interval
 from contrast_kit.tasks.runs import baseline, run
 from contrast_kit.tasks.span import Span
-from contrast_kit.tasks.splits import HeldOut, draw, hold_out, split_hash
+from contrast_kit.tasks.splits import draw, hold_out, split_hash
 from contrast_kit.tasks.table import TASKS, Task, TaskData, get_task, load, score
 from contrast_kit.tasks.vision import (
-    by_type,
     nlvr2_scores,
-    normalise_answer,
     soft_accuracies,
     soft_accuracy,
 )
@@ -73,7 +70,6 @@ __all__ = [
     "PIPELINES",
     "TASKS",
     "FineTuned",
-    "HeldOut",
     "PairCosines",
     "Pipeline",
     "Prompt",
@@ -85,7 +81,6 @@ __all__ = [
     "accuracy",
     "answers",
     "baseline",
-    "by_type",
     "count_words",
     "draw",
     "encoder_hash",
@@ -102,13 +97,11 @@ __all__ = [
     "load",
     "mcc",
     "nlvr2_scores",
-    "normalise_answer",
     "pearson",
     "picture_only",
     "picture_vectors",
     "predict",
     "priors",
-    "probe",
     "prompting",
     "protocols",
     "question_only",

@@ -107,7 +107,7 @@ def fine_tune(
         (500,)
     """
     task = get_task(task)
-    if settings.get("steps") is None and settings.get("epochs") is None:
+    if not settings.keys() & {"steps", "epochs"}:
         settings["epochs"] = 1
     settings = {"max_length": min(128, encoder_of(start).max_length)} | settings
     training = Training.of(settings | dict(batch_size=batch_size, lr=lr, seed=seed))

@@ -17,8 +17,6 @@ from contrast_kit.encoder.folders import architecture
 from contrast_kit.objectives import Objective
 from contrast_kit.tasks.table import (
     Task,
-    TaskData,
-    first_rows,
     get_task,
     labels_of,
     score,
@@ -53,13 +51,7 @@ class Probe:
 
 
 def linear_probe(
-    encoder: Encoder,
-    train: Any,
-    test: Any,
-    *,
-    task: Task | str,
-    strength: float | Literal["cv"] = "cv",
-    seed: int = 0,
+    encoder: Encoder, train: Any, test: Any, *, task: Task | str, **options: Any
 ) -> dict[str, float]:
     """Logistic regression (for a score: ridge regression) on frozen vectors: is the label linear in them?
 
@@ -81,13 +73,7 @@ def linear_probe(
     See also:
         `knn_probe` learns nothing at all; `fine_tune` changes the encoder.
     """
-    return fit_probe(
-        encoder,
-        train,
-        task=task,
-        strength=strength,
-        seed=seed,
-    ).evaluate(test)
+    return fit_probe(encoder, train, task=task, **options).evaluate(test)
 
 
 def fit_probe(
@@ -103,12 +89,7 @@ def fit_probe(
     x, y = features(encoder, train, task), _training_labels(task, train)
     if strength == "cv":
         strength = _cross_validated(x, y, task, seed)
-    return Probe(
-        encoder,
-        task,
-        _model(task, strength, seed).fit(x, y),
-        strength,
-    )
+    return Probe(encoder, task, _model(task, strength, seed).fit(x, y), strength)
 
 
 def _model(
@@ -200,36 +181,6 @@ def knn_probe(
     model = kind(k, weights=votes, metric="cosine")
     model.fit(features(encoder, train, task), _training_labels(task, train))
     return Probe(encoder, task, model).evaluate(test)
-
-
-def probe(
-    encoder: Encoder,
-    data: TaskData,
-    *,
-    limit: int | None = None,
-    **options: Any,
-) -> dict[str, float]:
-    """A linear probe from the task's training rows to its validation rows, in one call.
-
-    Args:
-        data: from `tasks.load`.
-        limit: use at most this many rows of each split, from the beginning.
-        options: further arguments of `linear_probe`: `strength`, `seed`.
-
-    >>> import contrast_kit as ck
-    >>> data = ck.tasks.load("toyshop/sst2")
-    >>> tokenizer = ck.data.train_tokenizer(data.train["sentence"], vocab_size=300)
-    >>> list(ck.tasks.probe(ck.Encoder.tiny(tokenizer, pooling="mean"), data, limit=100))
-    ['accuracy']
-    """
-    train, test = first_rows(data.train, limit), first_rows(data.validation, limit)
-    return linear_probe(
-        encoder,
-        train,
-        test,
-        task=data.task,
-        **options,
-    )
 
 
 def fill_rate(

@@ -4,7 +4,6 @@ COCO-LM's table 4, after "Making Pre-trained Language Models Better Few-shot Lea
 `tasks.prompting` writes the prompts.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from contrast_kit.checks import Count
+from contrast_kit.encoder import Encoder
 from contrast_kit.encoder.encoder import View
 from contrast_kit.objectives.scl import FineTune, FineTuneConfig
 
@@ -91,7 +91,11 @@ class Prompt(FineTune):
         self.demonstrations = demonstrations
 
     def build(self):
-        refuse_without_word_scores(self.encoder)
+        if not has_word_head(self.encoder):
+            raise ValueError(
+                "This encoder was never taught words and has no word scores to prompt: take FineTune, or an encoder of "
+                "MLM or COCO-LM. (If it has learnt words since, set encoder.model.config.taught_without_words = None.)"
+            )
         self.head = nn.Identity()  # what `tasks.fine_tune` carries along: nothing
         ids = torch.tensor(
             [word_id(self.encoder.tokenizer, word) for word in self.config.words]
@@ -157,25 +161,17 @@ class Prompt(FineTune):
         return self.encoder.mlm_logits(hidden)[:, self.word_ids]  # [B, V] -> [B, C]
 
 
-def refuse_without_word_scores(encoder: Any) -> None:
-    """Raise a ValueError for an encoder whose pre-training taught no word scores."""
+def has_word_head(encoder: Encoder) -> bool:
+    """Whether the encoder was taught words: ELECTRA teaches none, and transformers makes a random head where a folder
+    holds none.
+    """
     config = encoder.model.config
-    training = taught_without_words(vars(config) | {"model_type": config.model_type})
-    if training:
-        raise ValueError(
-            f"This encoder was trained by {training} and has no word scores to prompt: take FineTune, or an encoder "
-            "of MLM or COCO-LM. (If it has learnt words since, set encoder.model.config.taught_without_words = None.)"
-        )
-
-
-def taught_without_words(config: Mapping[str, Any]) -> str | None:
-    """The training that a model's configuration names, if that taught it no word scores; else None."""
-    kinds = config.get("architectures") or []
-    if config.get("model_type") == "electra" and any(
-        "PreTraining" in kind for kind in kinds
-    ):
-        return "ELECTRA's replaced token detection"
-    return config.get("taught_without_words")
+    kinds = " ".join(config.architectures or ["MaskedLM"])
+    if getattr(config, "taught_without_words", None):
+        return False
+    # BERT's pre-training has word scores, ELECTRA's does not
+    other = "PreTraining" in kinds and config.model_type != "electra"
+    return other or "MaskedLM" in kinds
 
 
 def word_id(tokenizer: Any, word: str) -> int:

@@ -67,20 +67,16 @@ def _filled(
 ) -> list[str]:
     """The template filled with each row, and with a word of its own in the place of `{mask}`."""
     names = {name for _, name, _, _ in Formatter().parse(template) if name} - {"mask"}
-    table = {name: column(rows, name) for name in names}
-    for name, values in table.items():
-        if None in values:
-            raise ValueError(
-                f"Row {values.index(None)} has no {name}, which the template names: leave such rows out."
-            )
-        table[name] = [
-            _Text(value) if isinstance(value, str) else value for value in values
-        ]
-    texts = []
-    for row, word in enumerate(words):
-        texts.append(
-            template.format(mask=word, **{name: table[name][row] for name in names})
-        )
+    columns, texts = [column(rows, name) for name in names], []
+    for row, (word, *values) in enumerate(zip(words, *columns, strict=True)):
+        cells = {"mask": word}
+        for name, value in zip(names, values, strict=True):
+            if value is None:
+                raise ValueError(
+                    f"Row {row} has no {name}, which the template names: leave such rows out."
+                )
+            cells[name] = _Text(value) if isinstance(value, str) else value
+        texts.append(template.format(**cells))
     return texts
 
 
@@ -106,34 +102,22 @@ def prompts(
         raise ValueError(
             "A template has {mask} once, after a space: '{sentence} It was {mask}.'"
         )
-    texts = _filled(
-        rows,
-        template,
-        [tokenizer.mask_token] * len(as_rows(rows)),
-    )
-    if not labels:
-        return [{"text": text} for text in texts]
-    return [
-        dict(text=t, label=y) for t, y in zip(texts, column(rows, "label"), strict=True)
-    ]
+    texts = _filled(rows, template, [tokenizer.mask_token] * len(as_rows(rows)))
+    asked = [{"text": text} for text in texts]
+    if labels:
+        for row, label in zip(asked, column(rows, "label"), strict=True):
+            row["label"] = label
+    return asked
 
 
 def demonstrations(
     rows: Any, template: str, tokenizer: Any, words: Sequence[str]
 ) -> Demonstrations:
     """Rows as solved examples for `Prompt`, which draws one of each class afresh at every use."""
-    labels = labels_of(rows).tolist()
-    questions = tokenizer([row["text"] for row in prompts(rows, template, tokenizer)])[
-        "input_ids"
-    ]
-    texts = [
-        " " + text
-        for text in _filled(
-            rows,
-            template,
-            [words[label] for label in labels],
-        )
-    ]
+    labels, asking = labels_of(rows).tolist(), prompts(rows, template, tokenizer)
+    questions = tokenizer([row["text"] for row in asking])["input_ids"]
+    answered = _filled(rows, template, [words[label] for label in labels])
+    texts = [f" {text}" for text in answered]
     answers = tokenizer(texts, add_special_tokens=False)["input_ids"]
     solved: list[list[torch.Tensor]] = [[] for _ in words]
     asked: list[list[tuple[int, ...]]] = [[] for _ in words]
@@ -171,21 +155,11 @@ def fine_tune(
         5
     """
     encoder = fine_tuning.encoder_of(start)
-    ask = partial(
-        prompts,
-        template=template.text,
-        tokenizer=encoder.tokenizer,
-    )
-    length = min(template.max_length, encoder.max_length)
+    how = dict(template=template.text, tokenizer=encoder.tokenizer)
+    ask, length = partial(prompts, **how), min(template.max_length, encoder.max_length)
     options = dict(words=template.words, samples=template.samples, max_length=length)
     if template.demonstrations:
-        solved = demonstrations(
-            train,
-            template.text,
-            encoder.tokenizer,
-            template.words,
-        )
-        options["demonstrations"] = solved
+        options["demonstrations"] = demonstrations(train, **how, words=template.words)
     tuned = fine_tuning.fine_tune(
         encoder,
         ask(train),

@@ -31,7 +31,7 @@ from contrast_kit.encoder.encoder import evaluating
 from contrast_kit.masking import noise
 from contrast_kit.tasks.metrics import TABLES, spearman
 from contrast_kit.tasks.pairs import Pairs, hard_pairs
-from contrast_kit.tasks.probes import probe, vectors_of
+from contrast_kit.tasks.probes import linear_probe, vectors_of
 from contrast_kit.tasks.table import TaskData, first_rows, load
 
 PROBE_STRENGTH = 1.0  # fixed, as in the recorded runs: one table, one probe
@@ -171,8 +171,9 @@ def measure(
     graded = (vectors_of(encoder, texts) for texts in sides)
     row = {"sts": spearman(geometry.pair_cosines(*graded).numpy(), scores)}
     for name, data in suite.probes.items():
-        scores = probe(encoder, data, strength=PROBE_STRENGTH)
-        row[name] = scores[data.task.metrics[0]]
+        how = dict(task=data.task, strength=PROBE_STRENGTH)
+        found = linear_probe(encoder, data.train, data.validation, **how)
+        row[name] = found[data.task.metrics[0]]
     # [N, D] each
     a, b = (vectors_of(encoder, texts) for texts in zip(*suite.pairs, strict=True))
     hard = (vectors_of(encoder, texts) for texts in zip(*suite.hard, strict=True))

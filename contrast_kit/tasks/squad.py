@@ -144,7 +144,7 @@ def fine_tune(
     objective = Span(copy.deepcopy(start), seed=seed, dropout=dropout)
     length = min(max_length, start.max_length)
     windows = Windows(train, start.tokenizer, length, stride=stride)
-    if settings.get("steps") is None and settings.get("epochs") is None:
+    if not settings.keys() & {"steps", "epochs"}:
         settings["epochs"] = 2
     settings |= dict(batch_size=batch_size, lr=lr, seed=seed, max_length=length)
     run = fit(objective, windows, progress=progress, **settings)

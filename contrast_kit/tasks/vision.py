@@ -71,18 +71,6 @@ def soft_accuracy(predicted: Sequence[str], answers: Sequence[Sequence[str]]) ->
     return float(soft_accuracies(predicted, answers).mean())
 
 
-def by_type(scores: Sequence[float], types: Sequence[str]) -> dict[str, float]:
-    """The mean of scores for each type of answer or question, and of `all`: the form of a question gives its type away,
-    so each type has its own prior, and one number for all hides which was learnt.
-
-    >>> by_type([1.0, 0.0, 0.5], ["yes/no", "number", "yes/no"])
-    {'all': 0.5, 'number': 0.0, 'yes/no': 0.75}
-    """
-    values, names = np.asarray(scores, dtype=float), np.asarray(types)
-    means = {str(name): float(values[names == name].mean()) for name in np.unique(names)}
-    return {"all": float(values.mean())} | means
-
-
 def nlvr2_scores(
     predicted: Sequence[int], labels: Sequence[int], identifiers: Sequence[str]
 ) -> dict[str, float]:

@@ -9,8 +9,9 @@
 `examples/mteb_tasks.py` runs tasks of mteb on an encoder.
 """
 
+from contrast_kit.tasks.prompt import has_word_head
 from contrast_kit.tasks.standard.minimal_pairs import blimp, pseudo_log_likelihoods
-from contrast_kit.tasks.standard.report import evaluate, has_word_head
+from contrast_kit.tasks.standard.report import evaluate
 from contrast_kit.tasks.standard.similarity import random_twin, sts
 
 __all__ = [

@@ -11,7 +11,7 @@ from contrast_kit import data, geometry
 from contrast_kit.data import glue
 from contrast_kit.encoder import Encoder
 from contrast_kit.tasks.probes import linear_probe
-from contrast_kit.tasks.prompt import taught_without_words
+from contrast_kit.tasks.prompt import has_word_head
 from contrast_kit.tasks.standard.minimal_pairs import blimp, blimp_files
 from contrast_kit.tasks.standard.similarity import random_twin, scored_pairs, sts
 from contrast_kit.tasks.table import TaskData, first_rows, load, score
@@ -88,14 +88,6 @@ def evaluate(
             "vocabulary head."
         )
     return DataFrame(rows, columns=COLUMNS.split(", "))
-
-
-def has_word_head(encoder: Encoder) -> bool:
-    """Whether the encoder's folder held a trained vocabulary head; transformers makes a random one where none is."""
-    config = encoder.model.config.to_dict()
-    kinds = " ".join(config.get("architectures") or ["MaskedLM"])
-    trained = "MaskedLM" in kinds or "PreTraining" in kinds
-    return trained and not taught_without_words(config)
 
 
 Rows = Iterator[tuple[str, str, float, float, float, str]]
