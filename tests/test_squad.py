@@ -371,26 +371,6 @@ def test_the_protocol_runs_goes_on_and_refuses_other_settings(
         squad.run(data, start, protocol=replace(quick, lr=2e-3), **go)
 
 
-def test_readers_of_two_seeds_differ_in_head_and_in_order(
-    questions, vocabulary, monkeypatch
-):
-    start, seen, real = make_encoder(vocabulary, max_length=256), [], squad.fit
-
-    def fit(objective, windows, **options):
-        seen.append(
-            (objective.out.weight.clone(), objective.config.dropout, options["seed"])
-        )
-        return real(objective, windows, **options)
-
-    monkeypatch.setattr(squad, "fit", fit)
-    for seed in (0, 1):
-        squad.fine_tune(
-            start, questions[:8], steps=1, max_length=256, seed=seed, dropout=0.3
-        )
-    (one, p, first), (other, _, second) = seen
-    assert not torch.equal(one, other) and p == 0.3 and (first, second) == (0, 1)
-
-
 def test_a_run_is_tested_on_the_validation_rows_by_f1(monkeypatch):
     rows = [question(f"a red kite {i}", "a red kite", id=str(i)) for i in range(6)]
     said = {

@@ -321,16 +321,6 @@ def test_a_task_model_takes_its_head_along(opinions, vocabulary):
     assert fresh.head.out.weight.shape == (3, 32)
 
 
-@pytest.mark.full
-def test_fine_tuning_learns_opinions(opinions, vocabulary):
-    start = make_encoder(vocabulary, pooling="mean", dropout=0.1)
-    tuned = tasks.fine_tune(
-        start, take(opinions.train, 3000), opinions.validation, task="sst2",
-        steps=400, batch_size=32, lr=3e-3, evaluate_every=50,
-    )  # fmt: skip
-    assert tuned.evaluate(opinions.test)["accuracy"] > 0.6  # guessing: 0.5
-
-
 def test_fine_tuning_learns_scores_of_a_new_task():
     mood, rows = tasks.Task("mood", ("text",), None, ("spearman", "pearson")), []
     for line in toyshop.labelled_corpus(1000, 3):

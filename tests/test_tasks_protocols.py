@@ -7,7 +7,6 @@ import signal
 from collections import Counter
 from dataclasses import replace
 from operator import eq
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -390,16 +389,6 @@ def test_the_stop_button_ends_a_protocol_between_two_updates(opinions, start, tm
     assert not result.complete and result.table["method"].tolist() == ["FT"]
     first = {"pressed": methods["pressed"]}  # before any run the table is empty
     assert tasks.run(QUICK, opinions, start, first, progress=False).table.empty
-
-
-def test_a_stop_in_post_training_is_a_stop(opinions, start, monkeypatch):
-    monkeypatch.setattr(
-        runs, "fit", lambda *args, **options: SimpleNamespace(interrupted=True)
-    )
-    result = tasks.run(
-        ONE, opinions, FineTune(start, classes=2), ["TAPT"], progress=False
-    )
-    assert not result.complete
 
 
 def test_runs_of_other_settings_are_refused(opinions, start, tmp_path):

@@ -80,16 +80,6 @@ def test_measuring_leaves_the_encoder_as_it_was(suite, tokenizer):
     assert list(first) == names.split()
 
 
-def test_counts_can_be_centred(suite, tokenizer):
-    texts = ["the kite is red", "a small drum"]
-    assert (
-        not scoreboard.Centred(scoreboard.WordCounts(tokenizer), texts)
-        .encode(texts)
-        .sum(0)
-        .any()
-    )
-
-
 def test_centring_opens_the_cone_and_keeps_distances(suite, tokenizer):
     encoder = ck.Encoder.tiny(tokenizer, pooling="mean")
     texts = [text for pair in suite.pairs for text in pair]

@@ -161,16 +161,15 @@ def evaluate_across(
     chosen on the very rows that are tested, which flatters.
     """
     rows = as_rows(rows)
-    first = set(list(dict.fromkeys(row["context"] for row in rows))[::2])
-    halves: dict[bool, list] = {True: [], False: []}
+    paragraphs = dict.fromkeys(row["context"] for row in rows)
+    side = {context: number % 2 for number, context in enumerate(paragraphs)}
+    halves: list[list] = [[], []]
     for row in rows:
-        halves[row["context"] in first].append(row)
+        halves[side[row["context"]]].append(row)
     predictions: dict[str, str] = {}
-    for side, half in halves.items():
-        threshold = best_threshold(answers, halves[not side])
-        predictions |= apply_threshold(
-            {row["id"]: answers[row["id"]] for row in half}, threshold
-        )
+    for half, other in (halves, halves[::-1]):
+        said = {row["id"]: answers[row["id"]] for row in half}
+        predictions |= apply_threshold(said, best_threshold(answers, other))
     result = score(predictions, rows)
     for metric in ("exact", "f1"):
         best = apply_threshold(answers, best_threshold(answers, rows, metric))

@@ -82,11 +82,10 @@ def nlvr2_scores(
     >>> nlvr2_scores([1, 0, 1, 1], [1, 0, 1, 0], ["dev-0-0-0", "dev-0-1-0", "dev-7-0-0", "dev-7-1-0"])
     {'accuracy': 0.75, 'consistency': 0.5}
     """
-    right = np.asarray(predicted) == np.asarray(labels)
-    sentences: dict[tuple[str, str, str], bool] = {}
-    for answer, identifier in zip(right.tolist(), identifiers, strict=True):
-        split, group, _, number = identifier.split("-")
-        sentence = (split, group, number)
-        sentences[sentence] = answer and sentences.get(sentence, True)
-    consistency = float(np.mean(list(sentences.values())))
-    return {"accuracy": float(right.mean()), "consistency": consistency}
+    from pandas import Series
+
+    right = Series(np.asarray(predicted) == np.asarray(labels))
+    parts = (identifier.split("-") for identifier in identifiers)
+    sentences = [f"{split}-{group}-{number}" for split, group, _, number in parts]
+    consistent = right.groupby(sentences).all()
+    return {"accuracy": float(right.mean()), "consistency": float(consistent.mean())}
