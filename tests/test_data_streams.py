@@ -67,7 +67,7 @@ def test_a_folder_of_files_line_by_line(tmp_path):
     (folder / "a.txt").write_bytes(
         "\ufeffOne ball.\r\nTwo balls.\r\n\r\n\r\nThree.\r\n".encode()
     )
-    (folder / "b.md").write_text("Four\n")
+    (folder / "b.txt").write_text("Four\n")
     (folder / "README.md").write_text("Not this one.")
     assert list(walk(folder)) == [
         ("One ball.", False), ("Two balls.", True), ("Three.", True), ("Four", True),

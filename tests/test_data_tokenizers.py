@@ -14,9 +14,8 @@ LINES = [f"the {size} {thing} number {n} isn't on shelf {n % 7}!" for n in range
 REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
 
 
-@pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
-def test_frame_and_special_tokens(kind):
-    tokenizer = train_tokenizer(LINES, vocab_size=400, kind=kind)
+def test_frame_and_special_tokens():
+    tokenizer = train_tokenizer(LINES, vocab_size=400)
     special = (
         tokenizer.pad_token_id,
         tokenizer.unk_token_id,
@@ -38,9 +37,8 @@ def test_frame_and_special_tokens(kind):
     assert len(tokenizer) <= 400 and tokenizer.model_max_length == 512
 
 
-@pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
-def test_a_saved_folder_opens_as_the_same_tokenizer(kind, tmp_path):
-    tokenizer = train_tokenizer(LINES, vocab_size=400, kind=kind)
+def test_a_saved_folder_opens_as_the_same_tokenizer(tmp_path):
+    tokenizer = train_tokenizer(LINES, vocab_size=400)
     tokenizer.save_pretrained(tmp_path)
     opened = AutoTokenizer.from_pretrained(tmp_path)
     assert opened.get_vocab() == tokenizer.get_vocab()
@@ -55,12 +53,11 @@ VOCABULARIES = """
 import hashlib, json, random
 from contrast_kit.data import train_tokenizer
 
-def digests():
+def digest():
     rng = random.Random(0)
     lines = [' '.join(''.join(rng.choices('abcdefgh', k=5)) for _ in range(8)) for _ in range(300)]
-    for kind in ('wordpiece', 'bpe'):
-        vocab = train_tokenizer(lines, 500, kind=kind).get_vocab()
-        yield hashlib.md5(json.dumps(sorted(vocab.items())).encode()).hexdigest()
+    vocab = train_tokenizer(lines, 500).get_vocab()
+    return hashlib.md5(json.dumps(sorted(vocab.items())).encode()).hexdigest()
 """
 
 
@@ -69,22 +66,16 @@ def test_training_is_deterministic_across_processes():
     """Two of them, of which this is one, with another hash seed."""
     # the plain WordPiece trainer fails this: it numbers the pieces in the order of a hash table
     exec(VOCABULARIES, here := {})
-    found = list(here["digests"]())
     other = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-    command = [sys.executable, "-c", VOCABULARIES + "print(*digests())"]
+    command = [sys.executable, "-c", VOCABULARIES + "print(digest())"]
     environment = {**os.environ, "PYTHONHASHSEED": other}
     run = subprocess.run(
         command, capture_output=True, text=True, env=environment, timeout=120
     )
     assert run.returncode == 0, run.stderr
-    assert run.stdout.split() == found and len(found) == 2
+    assert run.stdout.strip() == here["digest"]()
 
 
-def test_case_and_bytes():
+def test_case():
     assert train_tokenizer(LINES).tokenize("The NAÏVE ball") == ["the", "naive", "ball"]
     assert train_tokenizer(LINES, lowercase=False).tokenize("naïve") == ["naïve"]
-    bpe = train_tokenizer(LINES, vocab_size=400, kind="bpe", lowercase=False)
-    assert (
-        bpe.decode(bpe("Ein Käse, 蟹!", add_special_tokens=False)["input_ids"]).strip()
-        == "Ein Käse, 蟹!"
-    )

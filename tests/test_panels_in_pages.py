@@ -9,6 +9,7 @@ import subprocess
 import jupyter_page
 import pytest
 import torch
+from byte_pairs import byte_pairs
 
 import contrast_kit as ck
 from contrast_kit.explore import _page
@@ -162,7 +163,7 @@ def test_masks_are_those_of_python_token_by_token(texts, lengths_by_inversion):
 
 
 def test_a_tokenizer_of_another_kind_stays_a_picture(texts):
-    bpe = ck.data.train_tokenizer(texts, vocab_size=400, kind="bpe")
+    bpe = byte_pairs(texts, 400)
     with pytest.raises(ValueError, match="splits words as BERT does"):
         _page.exported(ck.explore.mask_explorer(bpe, texts[0]))
 

@@ -9,7 +9,7 @@ import torch
 from conftest import Asked
 
 import contrast_kit as ck
-from contrast_kit.data import toyshop
+from contrast_kit.data import paraphrase, toyshop
 from contrast_kit.data.paraphrase import (
     BackTranslation,
     Toyshop,
@@ -184,7 +184,7 @@ TEXTS = [
 
 @pytest.mark.full
 def test_a_marian_translates_there_and_back(back_translation):
-    model = back_translation._opened(back_translation.to, "cpu")
+    model = paraphrase._open(back_translation.to)
     there = back_translation._translate(TEXTS, *model, 0)
     assert there[0] == "der rot drachen fliegt"
     again = back_translation(TEXTS, temperature=0)

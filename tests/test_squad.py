@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from byte_pairs import byte_pairs
 from conftest import make_encoder
 
 import contrast_kit as ck
@@ -39,10 +40,10 @@ def question(context, text=None, **more):
 # Windows
 
 
-@pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
-def test_every_answer_is_read_back_from_its_places(questions, kind):
+@pytest.mark.parametrize("train", [ck.data.train_tokenizer, byte_pairs])
+def test_every_answer_is_read_back_from_its_places(questions, train):
     lines = [row[name] for row in questions for name in ("context", "question")]
-    tokenizer = ck.data.train_tokenizer(lines, vocab_size=900, kind=kind)
+    tokenizer = train(lines, 900)
     windows = Windows(questions, tokenizer, max_length=512)
     assert len(windows) == len(questions)
     places = zip(windows.start.tolist(), windows.end.tolist(), strict=True)
@@ -443,9 +444,7 @@ def test_a_question_is_cut_where_it_was_asked_and_loses_its_leading_blanks(vocab
         vocabulary.decode(each.ids.tolist()).split(" [SEP]")[0] for each in (cut, whole)
     ]
     assert rows == ["[CLS] who bought it", "[CLS] who bought it on monday in the shop ?"]
-    bpe = ck.data.train_tokenizer(
-        [long["question"], long["context"]] * 9, vocab_size=300, kind="bpe"
-    )
+    bpe = byte_pairs([long["question"], long["context"]] * 9, 300)
     stripped = long | {"question": long["question"].lstrip()}
     assert torch.equal(
         Windows([long], bpe, stride=0).ids, Windows([stripped], bpe, stride=0).ids

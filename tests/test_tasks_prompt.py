@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from byte_pairs import byte_pairs
 from conftest import make_encoder
 
 import contrast_kit as ck
@@ -53,9 +54,10 @@ def test_the_loss_is_the_masked_lms_choice_between_the_label_words(vocabulary):
 @pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
 def test_label_words_are_tokens_after_a_space(kind):
     text = ["it was great", "greatly great", "so it was terrible"] * 9
-    tokenizer = ck.data.train_tokenizer(
-        text, vocab_size=330 if kind == "bpe" else 60, kind=kind
-    )
+    if kind == "bpe":
+        tokenizer = byte_pairs(text, 330)
+    else:
+        tokenizer = ck.data.train_tokenizer(text, vocab_size=60)
     inside = tokenizer("it was great")["input_ids"]
     assert word_id(tokenizer, "great") == word_id(tokenizer, " great") == inside[-2]
     if (

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from contrast_kit._util import warn
 
@@ -38,17 +38,8 @@ class GlueTask:
     label_names: tuple[str, ...] | None = None
     fields: tuple[str, ...] = ()
     headless: tuple[str, ...] = ()
-
-    @property
-    def files(self) -> dict[str, str]:
-        """The file of each split."""
-        files = {"train": "train.tsv", "validation": "dev.tsv", "test": "test.tsv"}
-        if self.name == "mnli":
-            for split in ("validation", "test"):
-                file = files.pop(split)
-                for half in ("matched", "mismatched"):
-                    files[f"{split}_{half}"] = file.replace(".", f"_{half}.")
-        return files
+    files: Mapping[str, str] = field(default_factory=lambda: TABLES["files"])
+    """The file of each split."""
 
     def features(self) -> Features:
         """Give the columns and their types, as the hub has them."""
@@ -61,15 +52,14 @@ class GlueTask:
         return Features({**texts, "label": label, "idx": Value("int32")})
 
 
-def _task(
-    name: str, folder: str, label_field: str = "label", **names: list[str]
-) -> GlueTask:
-    return GlueTask(
-        name, folder, label_field, **{key: tuple(names[key]) for key in names}
-    )
+def _task(name: str, entries: dict[str, Any]) -> GlueTask:
+    lists = {
+        key: tuple(value) for key, value in entries.items() if isinstance(value, list)
+    }
+    return GlueTask(name, **entries | lists)
 
 
-TASKS = {name: _task(name, **entries) for name, entries in TABLES["glue"].items()}
+TASKS = {name: _task(name, entries) for name, entries in TABLES["glue"].items()}
 """The GLUE tasks by their hub names."""
 
 

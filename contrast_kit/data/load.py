@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from contrast_kit.data.rows import (
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
 
-PROSE = frozenset({".txt", ".raw", ".tokens", ".md"})
+PROSE = frozenset({".txt", ".raw", ".tokens"})
 TABLES = frozenset({".csv", ".tsv", ".parquet", ".json", ".jsonl"})
 HUB_NAMES: dict[str, list[str]] = glue.TABLES["hub"]
 _SPLITS: dict[str, str] = glue.TABLES["splits"]
@@ -61,8 +60,7 @@ def load(
             `validation`, one with `test` (`test (1).csv`) becomes `test`, any other `train`.
         folder: where GLUE's files are.
         config: which configuration of a data set on the hub.
-        unit: of running text and WikiText: cut into "sentence", "paragraph" or "line".
-            Where several files of running text make a split, the column `topic` names the file of each text.
+        unit: of running text: cut into "sentence", "paragraph" or "line".
         label: the column of the labels, which becomes `label`.
         labels: the names of all classes, in the order of their integers. Without it names become the integers that
             GLUE gives them, other names alphabetical ones (`data.labels`); with `labels=()` they stay names.
@@ -92,10 +90,6 @@ def load(
     else:
         long_name, *known = HUB_NAMES.get(str(name), [str(name)])
         splits = _from_hub(long_name, config or next(iter(known), None))
-        if "wikitext" in long_name.lower():
-            splits = type(splits)(
-                {split: _cut(rows, unit) for split, rows in splits.items()}
-            )
     return number_splits(splits, label, labels, hint="/".join(path.absolute().parts[-2:]))
 
 
@@ -229,25 +223,17 @@ def named_split(name: str) -> str | None:
 
 
 def _prose(files: Sequence[Path], unit: Unit) -> Dataset:
-    from datasets import ClassLabel, Dataset, Features, Value
+    from datasets import Dataset, Features, Value
 
-    rows: dict[str, list] = {"text": [], "topic": []}
-    for number, file in enumerate(files):
+    texts: list[str] = []
+    for file in files:
         content = file.read_text("utf-8-sig")
         if "\0" in content or "\t" in content.split("\n")[0].strip():
             raise ValueError(
-                f"{file} is no running text in UTF-8: write it anew or, of a table, name the columns."
+                f"{file} is no running text in UTF-8: write it anew or, if it is a table, call it .tsv."
             )
-        texts = list(units(content, unit, markdown=file.suffix.lower() == ".md"))
-        rows["text"] += texts
-        rows["topic"] += [number] * len(texts)
-    features = {
-        "text": Value("string"),
-        "topic": ClassLabel(names=[file.stem for file in files]),
-    }
-    if len(files) == 1:
-        del rows["topic"], features["topic"]
-    return Dataset.from_dict(rows, Features(features))
+        texts += units(content, unit)
+    return Dataset.from_dict({"text": texts}, Features(text=Value("string")))
 
 
 def _table(file: Path) -> Dataset:
@@ -331,27 +317,5 @@ def _from_hub(name: str, config: str | None) -> DatasetDict:
     hub.require(name, kind="dataset", local=local)
     from datasets import DatasetDict, load_dataset
 
-    with _offline(not hub.reachable()):
-        splits = load_dataset(name, config)
+    splits = load_dataset(name, config)
     return splits if isinstance(splits, dict) else DatasetDict({"train": splits})
-
-
-@contextmanager
-def _offline(wanted: bool) -> Iterator[None]:
-    """Let `datasets` use its cache without asking a hub that does not answer."""
-    from datasets import config
-    from huggingface_hub import constants
-
-    before = config.HF_HUB_OFFLINE, constants.HF_HUB_OFFLINE
-    if wanted:
-        config.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE = True
-    try:
-        yield
-    finally:
-        config.HF_HUB_OFFLINE, constants.HF_HUB_OFFLINE = before
-
-
-def _cut(rows: Dataset, unit: Unit) -> Dataset:
-    """WikiText's lines, as the hub has them, as sentences or paragraphs, as with local files."""
-    lines = "\n".join(line.rstrip("\n") for line in rows["text"][:])
-    return type(rows).from_dict({"text": list(units(lines, unit))})

@@ -16,7 +16,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -172,7 +173,6 @@ class BackTranslation(Paraphraser):
         temperature: used where a call gives none. SCL: 0.3 to 0.9; its models are those of WMT'18, not these.
         batch_size: texts translated at once. Sampled words depend on it, as on the seed.
         max_length: the most tokens of a text; longer ones are cut, and so are translations.
-        device: where the models run; by default a GPU if there is one.
 
     Raises:
         FileNotFoundError: if a model is neither a folder nor available from the hub (in one sentence, within seconds).
@@ -190,23 +190,13 @@ class BackTranslation(Paraphraser):
     temperature: float = 0.7
     batch_size: int = 32
     max_length: int = 128
-    device: str | None = None
-    models: dict[str | Path, tuple] = field(default_factory=dict, init=False, repr=False)
 
     def _say_again(self, texts: list[str], temperature: float, seed: int) -> list[str]:
-        device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
         with torch.random.fork_rng(range(torch.cuda.device_count())):
             torch.manual_seed(seed)
             for name in (self.to, self.back):
-                texts = self._translate(texts, *self._opened(name, device), temperature)
+                texts = self._translate(texts, *_open(name), temperature)
         return texts
-
-    def _opened(self, name: str | Path, device: str) -> tuple[Any, Any]:
-        """A translation model and its tokenizer, opened at first use."""
-        if name not in self.models:
-            self.models[name] = _open(name)
-        model, tokenizer = self.models[name]
-        return model.to(device).eval(), tokenizer
 
     @torch.no_grad()
     def _translate(
@@ -238,8 +228,9 @@ class BackTranslation(Paraphraser):
         return answers
 
 
+@lru_cache(2)
 def _open(name: str | Path) -> tuple[Any, Any]:
-    """A translation model and its tokenizer, from a folder or from the hub."""
+    """A translation model and its tokenizer, from a folder or from the hub; on a GPU if there is one."""
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
     name = str(Path(name).expanduser())
@@ -247,7 +238,8 @@ def _open(name: str | Path) -> tuple[Any, Any]:
         local = "the folder of a MarianMT model or data.paraphrase.Toyshop()"
         hub.require(name, kind="model", local=local)
     model = AutoModelForSeq2SeqLM.from_pretrained(name, dtype=torch.float32)
-    return model, AutoTokenizer.from_pretrained(name)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    return model.to(device).eval(), AutoTokenizer.from_pretrained(name)
 
 
 # The toyshop's grammar

@@ -23,7 +23,6 @@ _END = re.compile(
 _MARKS = " \"'“”‘’()"
 _LAST_WORD = re.compile(r"((?:[^\W\d_]|\.)+)\.$")
 _HEADING = re.compile(r"^\s*(=+ ).+( =+)\s*$")
-_MARKDOWN_HEADING = re.compile(r"^ {0,3}#{1,6}(\s|$)")
 
 
 def split_sentences(text: str) -> list[str]:
@@ -55,22 +54,19 @@ def split_sentences(text: str) -> list[str]:
     return list(filter(None, [*sentences, text[start:].strip()]))
 
 
-def units(text: str, unit: Unit = "sentence", markdown: bool = False) -> Iterator[str]:
+def units(text: str, unit: Unit = "sentence") -> Iterator[str]:
     """Cut a text file's content into sentences, paragraphs or lines, whichever way the file is laid out.
 
     Lines that were broken to a width ("hard-wrapped") are joined again to paragraphs; in other files each
-    line is a paragraph. Lines without a letter are left out, and WikiText's heading lines (`= Title =`). In `markdown`
-    headings are `# Title`, and code between ``` is left out. Raises `ValueError` for another `unit`.
+    line is a paragraph. Lines without a letter are left out, and WikiText's heading lines (`= Title =`). Raises
+    `ValueError` for another `unit`.
 
     >>> from contrast_kit.data.prose import units
     >>> list(units(" = Lobster = \\n It is a crustacean . It is blue . \\n\\n", unit="paragraph"))
     ['It is a crustacean . It is blue .']
     """
     lines = [line.rstrip() for line in text.removeprefix("\ufeff").split("\n")]
-    if markdown:
-        lines = _without_code(lines)
-    heading = _MARKDOWN_HEADING if markdown else _HEADING
-    lines = ["" if heading.match(line) else line for line in lines]
+    lines = ["" if _HEADING.match(line) else line for line in lines]
     layout = choose(
         {"sentence": _paragraphs, "paragraph": _paragraphs, "line": list},
         unit,
@@ -83,16 +79,6 @@ def units(text: str, unit: Unit = "sentence", markdown: bool = False) -> Iterato
             yield from split_sentences(paragraph)
         else:
             yield " ".join(paragraph.split())
-
-
-def _without_code(lines: Sequence[str]) -> list[str]:
-    """Lines outside code fences."""
-    kept, inside = [], False
-    for line in lines:
-        fence = line.lstrip().startswith(("```", "~~~"))
-        inside ^= fence
-        kept.append("" if inside or fence else line)
-    return kept
 
 
 def _paragraphs(lines: Sequence[str]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from transformers import PreTrainedTokenizerFast
 
@@ -27,17 +27,13 @@ _LONG_WORD = re.compile(r"(\S{1000})(?=\S)")
 def train_tokenizer(
     texts: Iterable[str],
     vocab_size: int = 4096,
-    kind: Literal["wordpiece", "bpe"] = "wordpiece",
     lowercase: bool = True,
     max_length: int = 512,
 ) -> PreTrainedTokenizerFast:
     """Train a small tokenizer on `texts`, ready for masked language modelling.
 
-    `kind="wordpiece"` splits as BERT does (a piece inside a word begins with `##`); `kind="bpe"` as RoBERTa
-    does, on bytes, so that no text has an unknown token. Both merge the pair that is most frequent in the
-    texts: they differ in their alphabet and in how a new word is split. A small vocabulary keeps the output
-    layer small, which is most of the cost of a small model. `lowercase` also strips accents, as
-    `bert-base-uncased` does.
+    It splits as BERT does: a piece inside a word begins with `##`. A small vocabulary keeps the output layer small,
+    which is most of the cost of a small model. `lowercase` also strips accents, as `bert-base-uncased` does.
 
     One text becomes `[CLS] A [SEP]`, a pair `[CLS] A [SEP] B [SEP]`, without `token_type_ids`, like RoBERTa.
     The same texts always give the same vocabulary. `save_pretrained(folder)` writes what
@@ -59,12 +55,11 @@ def train_tokenizer(
         raise ValueError(
             "A tokenizer needs text to be trained on; these texts are empty."
         )
-    train = {"wordpiece": _wordpiece, "bpe": _bpe}[kind]
-    backend = train(texts, vocab_size, lowercase)
+    backend = _wordpiece(texts, vocab_size, lowercase)
     if backend.get_vocab_size() > vocab_size:
         raise ValueError(
             f"vocab_size={vocab_size} (on the command line --words {vocab_size}) is too small: the characters of these "
-            f"texts alone need {backend.get_vocab_size()} entries; take a larger one or, in Python, kind='bpe' and 261."
+            f"texts alone need {backend.get_vocab_size()} entries; take a larger one."
         )
     _frame(backend)
     return PreTrainedTokenizerFast(
@@ -127,38 +122,6 @@ def _alphabet(texts: list[str], normalizer: Any) -> list[str]:
         counts.update(normalizer.normalize_str("\n".join(texts[start : start + 10_000])))
     letters = [letter for letter in counts if not letter.isspace()]
     return sorted(sorted(letters, key=lambda letter: (-counts[letter], letter))[:1000])
-
-
-def _bpe(texts: list[str], vocab_size: int, lowercase: bool) -> Tokenizer:
-    """Train RoBERTa's kind of tokenizer; its alphabet is the 256 bytes, whatever the texts."""
-    from tokenizers import (
-        AddedToken,
-        Tokenizer,
-        decoders,
-        models,
-        normalizers,
-        pre_tokenizers,
-        trainers,
-    )
-
-    backend = Tokenizer(models.BPE())
-    if lowercase:
-        steps = [normalizers.NFD(), normalizers.Lowercase(), normalizers.StripAccents()]
-        backend.normalizer = normalizers.Sequence(steps)
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
-    backend.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size,
-        # a space belongs to the word after it; before a [MASK] it belongs to the [MASK]
-        special_tokens=[
-            AddedToken(token, lstrip=token == "[MASK]")
-            for token in SPECIAL_TOKENS.values()
-        ],
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        show_progress=False,
-    )
-    backend.train_from_iterator(texts, trainer, length=len(texts))
-    return backend
 
 
 def _frame(backend: Tokenizer) -> None:

@@ -178,9 +178,9 @@ def word_id(tokenizer: Any, word: str) -> int:
     """The token of a label word as it stands in running text, after a space; ValueError if it is not one known token.
 
     >>> import contrast_kit as ck
-    >>> tokenizer = ck.data.train_tokenizer(["it was great"] * 9, vocab_size=300, kind="bpe")
+    >>> tokenizer = ck.data.train_tokenizer(["it was great"] * 9, vocab_size=60)
     >>> tokenizer.convert_ids_to_tokens(word_id(tokenizer, "great"))
-    'Ġgreat'
+    'great'
     """
     ids = tokenizer(f"a {word.strip()}", add_special_tokens=False)["input_ids"]
     before = tokenizer("a", add_special_tokens=False)["input_ids"]
