@@ -423,9 +423,9 @@ MUTANTS = [
     ),
     (
         "halves of MNLI",
-        "data/glue.py",
-        'file.replace(".", f"_{half}.")',
-        'file.replace(".", "_matched.")',
+        "data/tables.toml",
+        'validation_mismatched = "dev_mismatched.tsv"',
+        'validation_mismatched = "dev_matched.tsv"',
         "data_load: halves_are",
     ),
     (
