@@ -314,14 +314,14 @@ MUTANTS = [
         "training/fit.py",
         "manual_seed(self.seed + distributed.rank())",
         "manual_seed(distributed.rank())",
-        "training: same_seed",
+        "training: seeds_lie_far",
     ),
     (
         "next seed's dropout",
         "training/fit.py",
         "int(training.seed) * 1_000_003 % 2**63",
         "int(training.seed)",
-        "training: same_seed",
+        "training: seeds_lie_far",
     ),
     (
         "dropout after fit",
@@ -335,7 +335,7 @@ MUTANTS = [
         "training/fit.py",
         'math.isfinite(parts["grad_norm"]) and math.isfinite(parts["loss"])',
         'math.isfinite(parts["grad_norm"])',
-        "training: not_finite",
+        "training: infinite_loss",
     ),
     (
         "biases at full rate",

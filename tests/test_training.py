@@ -151,6 +151,21 @@ def test_same_seed_same_run_other_seed_other_run(tokenizer, texts):
     assert losses[0] == losses[1] != losses[2]
 
 
+def test_dropout_is_the_seeds_and_seeds_lie_far_apart(tokenizer, monkeypatch):
+    """The views of SimCSE are the batch itself, so dropout alone differs. Processes count up from their run's seed."""
+    drawn, losses, plain = [], [], torch.manual_seed
+    monkeypatch.setattr(
+        torch, "manual_seed", lambda seed: drawn.append(seed) or plain(seed)
+    )
+    for seed in (0, 1):
+        objective = ck.objectives.SimCSE(make_encoder(tokenizer, dropout=0.1))
+        rows = ["the red kite flies over the shelf", "a small drum"]
+        run = ck.fit(objective, rows, steps=1, batch_size=2, seed=seed, progress=False)
+        losses.append(run.rows[0]["loss"])
+    assert losses[0] != losses[1]
+    assert abs(drawn[0] - drawn[1]) > 1000
+
+
 def test_the_noise_of_the_views_is_the_seeds(tokenizer):
     """One text, eight times, without dropout: nothing else differs."""
     seen = []
@@ -424,6 +439,15 @@ def test_a_loss_that_is_not_finite_stops_with_step_parts_and_checkpoint(
             progress=False,
         )
     assert caught.value.run.steps == 6 and len(caught.value.run.history) == 6
+
+
+def test_an_infinite_loss_stops_though_its_gradient_is_finite(encoder, texts):
+    class Infinite(ck.objectives.MLM):
+        def local_sums(self, name, hidden, view):
+            return {"mlm": super().local_sums(name, hidden, view)["mlm"] + math.inf}
+
+    with pytest.raises(FloatingPointError, match="Step 1 .*loss inf"):
+        ck.fit(Infinite(encoder), texts, steps=2, progress=False)
 
 
 def test_a_gradient_that_is_not_finite_stops_between_two_rows_of_the_history(
