@@ -146,10 +146,9 @@ def prepare(
         seed=seed,
     )
     if isinstance(start, FineTune):
-        heads = (start.head.state_dict(), objective.head.state_dict())
-        before, now = ({name: x.shape for name, x in head.items()} for head in heads)
-        if before == now:
-            objective.head.load_state_dict(heads[0])
+        before, now = start.config, objective.config
+        if (before.head, before.classes) == (now.head, now.classes):
+            objective.head.load_state_dict(start.head.state_dict())
     return objective
 
 
