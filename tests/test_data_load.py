@@ -129,25 +129,6 @@ def test_the_sts_benchmarks_own_files_with_ragged_ends(tmp_path):
 
 @pytest.mark.real_data
 @real_data
-@pytest.mark.parametrize(
-    ("task", "sizes", "positives"),
-    [
-        ("mrpc", (3668, 408, 1725), (2474, 279)),
-        ("rte", (2490, 277, 3000), (1241, 131)),
-    ],
-)
-def test_real_glue_counts_and_labels(task, sizes, positives):
-    splits = data.load(f"glue/{task}", folder=real("glue_data"))
-    assert tuple(map(len, splits.values())) == sizes
-    assert (
-        sum(splits["train"]["label"]),
-        sum(splits["validation"]["label"]),
-    ) == positives
-    assert set(splits["test"]["label"]) == {-1}
-
-
-@pytest.mark.real_data
-@real_data
 @pytest.mark.parametrize("task", list(glue.TASKS))
 def test_every_task_in_the_hubs_schema(task):
     schema = json.loads(real("hub_schemas.json").read_text())[f"glue/{task}"]

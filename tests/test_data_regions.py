@@ -175,16 +175,6 @@ def test_a_constant_feature_stays_finite():
     assert torch.isfinite(still.standardised().regions).all()
 
 
-def test_pictures_of_training_hold_no_other():
-    """What noise may draw a replacement from is what a batch holds; a batch of training rows holds these alone."""
-    everything = random_pictures(10, width=3)
-    train = everything.only([7, 2])
-    assert train.ids.tolist() == [7, 2] and len(train) == 2
-    assert torch.equal(train.regions[1], everything.regions[2])
-    with pytest.raises(ValueError, match="There is no picture 3 among these 2"):
-        train.rows([3])
-
-
 # -- refused in one sentence -----------------------------------------------------------------------------------------
 
 TWO = torch.tensor([[[0.0, 0.0, 0.5, 1.0], [0.5, 0.0, 1.0, 1.0]]])
@@ -310,29 +300,3 @@ def test_vqa_is_read_plain_or_packed_and_by_the_numbers_of_questions(tmp_path):
     assert row["answer"] == "blue", (
         "found by its number, not by its place; the most frequent, as the file has it"
     )
-
-
-@real_data
-@pytest.mark.real_data
-def test_real_questions_with_ten_answers():
-    folder = VL / "vqa_v2_questions"
-    rows = picture_files.vqa_v2(
-        folder / "vqa_questions_test.gzip", folder / "vqa_annotatons_test.gzip"
-    )
-    assert len(rows) == 2962 and all(len(row["answers"]) == 10 for row in rows)
-    assert {row["answer_type"] for row in rows} == {"yes/no", "number", "other"}
-    assert (
-        answer_scores(
-            [row["answers"] for row in rows], answer_list(row["answer"] for row in rows)
-        )
-        .amax(1)
-        .mean()
-        > 0.9
-    )
-
-
-@real_data
-@pytest.mark.real_data
-def test_real_statements_of_people():
-    two = picture_files.nlvr2(VL / "nlvr2" / "balanced_dev.json")
-    assert len(two) == 2300 and sum(row["label"] for row in two) == 1150

@@ -1,7 +1,6 @@
 """`python -m contrast_kit`: options from dataclasses, runs that continue, sentences instead of tracebacks."""
 
 import contextlib
-import importlib.util
 import json
 import os
 import re
@@ -9,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-from typing import NamedTuple
 
 import pandas as pd
 import pytest
@@ -17,8 +15,7 @@ import torch
 
 import contrast_kit as ck
 from contrast_kit.__main__ import main
-from contrast_kit._util import shipped
-from contrast_kit.commands import lab, options, recipes, train
+from contrast_kit.commands import options, recipes, train
 from contrast_kit.objectives import METHODS
 
 QUICK = ["--batch-size", "8", "--words", "300", "--limit", "60", "--no-plan", "--quiet"]
@@ -51,36 +48,6 @@ def test_help_names_the_commands_and_the_methods(capsys):
     told = capsys.readouterr().out
     assert all(method in told for method in METHODS)
     assert "accelerate launch -m contrast_kit train" in told
-
-
-def test_drawings_show_at_once_in_the_copies_and_in_no_file_that_a_reader_changed(
-    monkeypatch, tmp_path
-):
-    """JupyterLab shows no drawing of a notebook that nobody trusts: the project's own are signed, others are not."""
-    nbformat = pytest.importorskip("nbformat")
-    from nbformat.sign import NotebookNotary
-
-    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "jupyter"))
-    monkeypatch.setattr(subprocess, "run", lambda command, env, check: Ended(0))
-    course = tmp_path / "course"
-    assert main(["lab", f"--folder={course}", "--only-copy"]) == 0
-    mine = nbformat.read(course / "08_capt.ipynb", 4)
-    mine.cells[0].source = "mine"
-    nbformat.write(mine, course / "08_capt.ipynb")
-    assert main(["lab", f"--folder={course}"]) == 0
-    trusted = {
-        file.name: NotebookNotary().check_signature(nbformat.read(file, 4))
-        for file in sorted(course.glob("*.ipynb"))
-    }
-    assert (
-        trusted.pop("08_capt.ipynb") is False
-        and len(trusted) > 10
-        and all(trusted.values())
-    )
-
-
-class Ended(NamedTuple):
-    returncode: int
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -542,48 +509,6 @@ def test_other_rows_or_columns_in_a_used_folder_are_refused(tmp_path, capsys):
         assert "use the same settings to resume" in capsys.readouterr().err
 
 
-SIZES = {
-    "mlm": ("04_mlm", 'tour = dict(shape="tiny"', 'gpu = dict(shape="small"'),
-    "cmlm": ("05_cmlm", 'tour = dict(shape="tiny"', 'gpu = dict(shape="small"'),
-    "coco-lm": ("06_coco_lm", 'tour = dict(shape="tiny"', 'gpu = dict(shape="small"'),
-    "capt": ("08_capt", 'SIZES = dict(shape="tiny"', 'SIZES = dict(shape="small"'),
-}
-"""The notebook that trains a method, and how the sizes of its two speeds begin."""
-
-
-@pytest.mark.parametrize("method", SIZES)
-def test_the_recipes_of_two_scales_are_the_settings_of_the_notebooks(method):
-    name, *starts = SIZES[method]
-    cells = json.loads((shipped("notebooks") / f"{name}.ipynb").read_text("utf-8"))[
-        "cells"
-    ]
-    source = next(
-        text for cell in cells if starts[0] in (text := "".join(cell["source"]))
-    )
-    for start, scale in zip(starts, ("tiny", "small"), strict=True):
-        lines = source[source.index(start) :].splitlines()[:2]
-        sizes = eval(lines[0].partition(" = ")[2]) | eval(lines[1].partition(" |= ")[2])
-        recipe = recipes.recipe(method, scale)
-        wanted = {
-            "batch_size": sizes["batch"],
-            "steps": sizes["steps"],
-            "lr": sizes["lr"],
-        }
-        assert (
-            recipe.training == wanted
-            and recipe.limit == sizes["sentences"]
-            and recipe.vocab_size == sizes["words"]
-        )
-        assert recipe.encoder.get("initializer_range") == sizes.get("init")
-        assert recipe.encoder["pooling"] == "mean"
-        assert recipe.encoder.get("relative_positions", False) == (method == "coco-lm")
-        assert recipe.config.get("queue") == sizes.get("queue")
-        assert (
-            recipe.config.get("p_m", 0.3) == 0.3
-            and recipe.config.get("tau", 0.05) == 0.05
-        )
-
-
 def test_from_a_checkpoint_small_scales_let_heads_rest_and_the_papers_keep_their_own():
     for method in ("cmlm", "cssl"):
         small = recipes.recipe(method, "small", start=True)
@@ -613,26 +538,3 @@ def test_from_a_checkpoint_small_scales_let_heads_rest_and_the_papers_keep_their
         not in recipes.recipe("cmlm", "large").training
         | recipes.recipe("scl", "base").training
     )
-
-
-def test_lab_hands_on_options_settings_and_the_exit_status(monkeypatch, tmp_path):
-    started = []
-    monkeypatch.setattr(
-        subprocess,
-        "run",
-        lambda command, env, check: started.append((command, env)) or Ended(3),
-    )
-    (tmp_path / "notebooks").mkdir()
-    (tmp_path / "notebooks" / "00_a.ipynb").write_text("{}")
-    monkeypatch.setattr(lab, "shipped", lambda what: tmp_path / what)
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: True)
-    monkeypatch.setattr(lab, "_trust", lambda folder: None)
-    monkeypatch.setenv(
-        "JUPYTER_CONFIG_PATH", "mine"
-    )  # first, so a reader's own settings win
-    folder = f"--folder={tmp_path / 'course'}"
-    assert main(["lab", folder, "--only-copy"]) == 0 and not started
-    assert main(["lab", folder, "--no-browser", "--port=8899"]) == 3
-    ((command, env),) = started
-    assert command[-2:] == ["--no-browser", "--port=8899"]
-    assert env["JUPYTER_CONFIG_PATH"] == os.pathsep.join(["mine", str(lab.JUPYTER)])

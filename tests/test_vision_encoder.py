@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from pairs import ANSWERS, WIDTH, make_encoder, make_pairs
+from pairs import make_encoder, make_pairs
 from transformers import AutoModel, AutoModelForPreTraining, LxmertForQuestionAnswering
 
 import contrast_kit as ck
@@ -152,30 +152,3 @@ def test_attention_says_where_each_word_looks(encoder, batch):
     assert torch.allclose(weights.sum(-1), torch.ones(12, 1, 2, words))
     padding = ~batch["region_mask"][:, None, None, None, :].expand_as(weights)
     assert (weights[padding] == 0).all()
-
-
-def test_shapes(tokenizer):
-    tiny = ck.CrossModalEncoder.tiny(
-        tokenizer, features=WIDTH, objects=4, attributes=4, answers=len(ANSWERS)
-    )
-    assert tiny.width == 96 and tiny.max_length == 512 and tiny.features == WIDTH
-    with torch.device("meta"):
-        model = ck.CrossModalEncoder.lxmert(tokenizer).model
-    config = model.config
-    assert (config.l_layers, config.r_layers, config.x_layers, config.hidden_size) == (
-        9,
-        5,
-        5,
-        768,
-    )
-    assert (config.visual_feat_dim, config.num_object_labels, config.num_attr_labels) == (
-        2048,
-        1600,
-        400,
-    )
-    logits = make_encoder(tokenizer, objects=7, attributes=5).region_logits(
-        torch.ones(2, 32)
-    )
-    assert {key: value.shape[1] for key, value in logits.items()} == dict(
-        objects=7, attributes=5, features=WIDTH
-    )
