@@ -167,8 +167,8 @@ def test_sup_con_is_scl_eq_3(tau, labels):
     """A sum over anchors, the logarithm inside the sum over positives, all but the anchor in the denominator."""
     x, y = vectors(6, 7), torch.tensor(labels)
     number = scl_eq_3(x.tolist(), labels, tau)
-    close(sup_con(x, y, tau), number)
-    close(sup_con(x, y, tau, reduction="mean"), number / 6)
+    close(sup_con(x, y, tau, reduction="sum"), number)
+    close(sup_con(x, y, tau), number / 6)
     valid = sum(labels.count(label) > 1 for label in labels)
     close(sup_con(x, y, tau, reduction="mean_valid"), number / max(valid, 1))
     assert sup_con(x, y, tau, reduction="none").shape == (6,)

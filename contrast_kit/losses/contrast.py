@@ -173,7 +173,7 @@ def nt_xent(
     return reduce(pick_positives(similarity, positive, excluded), reduction)
 
 
-def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum") -> Tensor:
+def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "mean") -> Tensor:
     """Pick the vectors with the anchor's label out of all other vectors: contrast between classes.
 
     SCL, eq. 3:
@@ -189,8 +189,8 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum") ->
         x: vectors [N, D] of one batch; normalised here ("l2 normalization of the encoded embedding").
         labels: [N] integers.
         tau: the temperature, > 0; "adjustable" in the paper, which prints no value.
-        reduction: "sum" over anchors is eq. 3. "mean" divides by N, as the cross-entropy beside it does (eq. 2), so a
-            lambda that was tuned for one is wrong for the other. "mean_valid" divides by the number of anchors that
+        reduction: "mean" over the N anchors, like the other losses and the cross-entropy of eq. 2. Eq. 3 prints the
+            "sum", N times as much: a lambda that was tuned for one is wrong for the other. "mean_valid" divides by the number of anchors that
             have a positive. "none": [N].
 
     Returns:
@@ -206,10 +206,10 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "sum") ->
     Example:
         >>> import torch
         >>> x = torch.eye(4)
-        >>> sup_con(x, torch.tensor([0, 0, 1, 1]), tau=0.5)       # orthogonal: 4 anchors, log 3 each
-        tensor(4.3944)
+        >>> sup_con(x, torch.tensor([0, 0, 1, 1]), tau=0.5)       # orthogonal: log 3
+        tensor(1.0986)
         >>> y = torch.tensor([[1.0, 0], [1, 0], [0, 1], [0, 1]])  # each class on one point
-        >>> sup_con(y, torch.tensor([0, 0, 1, 1]), tau=0.5, reduction="mean")
+        >>> sup_con(y, torch.tensor([0, 0, 1, 1]), tau=0.5)
         tensor(0.2395)
     """
     temperature(tau)
