@@ -1,8 +1,6 @@
-"""A real JupyterLab in a real browser: a notebook runs in it, panels are moved, dragged, hovered, lassoed, stopped."""
+"""A real JupyterLab in a real browser: panels are moved, dragged, hovered, lassoed, stopped."""
 
 import json
-import shutil
-from pathlib import Path
 
 import jupyter_page
 import pytest
@@ -46,10 +44,6 @@ PANELS = [
     kinds = sorted(ck.explore.shelf(answer, ["red", "blue", "yes"], pictures, toys={}).sorts)
     shelf = ck.explore.shelf(answer, ["red", "blue", "yes"], pictures, "what colour?", {"top_1": kinds[0]}); shelf
     """,
-    """
-    frames = {f"step {i}": numpy.random.default_rng(i).normal(size=(20, 2)) for i in range(4)}
-    ck.plots.animation(frames, [i % 2 for i in range(20)])
-    """,
 ]
 
 SCROLLS = """() => [...document.querySelectorAll('.jp-OutputArea-output, .jp-OutputArea-output *')].filter(part =>
@@ -63,15 +57,11 @@ PRESSED = """name => {
 pytestmark = jupyter_page.MARKS
 
 
-# Another notebook would repeat what nbval does; this one is short and has a panel.
-(NOTEBOOK,) = (Path(__file__).parents[1] / "notebooks").glob("01_*.ipynb")
-
-
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """The address of a JupyterLab with a notebook of the course and one of panels, and a Chromium."""
+    """The address of a JupyterLab with a notebook of panels, and a Chromium."""
     home = tmp_path_factory.mktemp("lab")
-    shutil.copytree(NOTEBOOK.parent, home / "notebooks")
+    (home / "notebooks").mkdir()
     (home / "notebooks" / "panels.ipynb").write_text(
         json.dumps(jupyter_page.notebook(*PANELS))
     )
@@ -86,19 +76,6 @@ def page(lab):
     jupyter_page.tall(page)
     yield page
     assert not complaints, complaints
-
-
-def test_a_notebook_runs_from_top_to_bottom(lab, tmp_path):
-    page, complaints = jupyter_page.opened(*lab, NOTEBOOK.name)
-    jupyter_page.tall(page)
-    page.screenshot(path=(picture := tmp_path / "notebook.png"))
-    print(f"screenshot: {picture}")
-    assert picture.stat().st_size > 10_000
-    assert not complaints, complaints
-    page.evaluate(
-        "async () => { await jupyterapp.shell.currentWidget.sessionContext.shutdown(); }"
-    )
-    page.close()
 
 
 def cell(page, number: int):
@@ -316,16 +293,6 @@ def test_a_word_pointed_at_tells_what_the_networks_thought(page):
         page,
         lambda: cell(page, 6).locator(".ck-two-stacks").inner_text() != before,
         "another draw",
-    )
-
-
-def test_the_films_slider_keeps_its_arrow_keys(page):
-    slider = cell(page, 8).locator("[data-animation] input[type=range]")
-    slider.focus()
-    for _ in range(2):
-        page.keyboard.press("ArrowRight")
-    assert slider.input_value() == "2" and slider.evaluate(
-        "slider => slider === document.activeElement"
     )
 
 

@@ -73,7 +73,8 @@ class Panel:
         parts = []
         for row in rows:
             items = [controls[item] if isinstance(item, str) else item for item in row]
-            parts.append(w.HBox(items, layout=w.Layout(flex_flow="row wrap")))
+            layout = w.Layout(flex_flow="row wrap", overflow="visible")
+            parts.append(w.HBox(items, layout=layout))
         if self.view is not None:
             parts.append(self.view)
         layout = w.Layout(width="100%", max_width="960px", overflow="visible")

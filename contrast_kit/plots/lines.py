@@ -157,7 +157,7 @@ def lines_with_errors(
 
 def _draw_line(panel, seeds, i, name):
     means = np.array([values.mean() for values in seeds.values()])
-    bars = np.zeros(len(seeds))
+    bars = np.full(len(seeds), np.nan)  # one seed has none
     for k, (place, values) in enumerate(seeds.items()):
         if len(values) > 1:
             bars[k] = values.std(ddof=1)
