@@ -77,7 +77,8 @@ class Shelf(Panel):
 
         self.objective, self.answers = objective, list(answers)
         self.pictures, self.sorts = pictures, _sorts(pictures)
-        self.picture = widgets().Image(format="png")
+        layout = {"max_width": "calc(100% - 4px)", "align_self": "flex-start"}
+        self.picture = widgets().Image(format="png", layout=layout)
         lines = [[f"{level}_{place + 1}" for place in range(PLACES)] for level in LEVELS]
         options = (NOTHING, *sorted(self.sorts))
         self.places = {}
