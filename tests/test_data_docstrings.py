@@ -69,7 +69,7 @@ def test_harvest_reads_every_level_and_takes_each_sentence_once(tmp_path):
         'def f():\n    """THIS class is about the shelf. It holds all of the toys."""\n'
     )
     broken.write_text('def f(:\n    """This file is not Python at all."""\n')
-    table = docstrings.harvest([("a", one), ("b", other), ("c", broken)], progress=False)
+    table = docstrings.harvest([("a", one), ("b", other), ("c", broken)])
     assert table[["text", "topic", "place"]].values.tolist() == [
         ["This module is about the shop.", "a", 0],
         ["It has a second sentence.", "a", 1],
@@ -123,7 +123,7 @@ def test_a_neighbour_is_the_next_sentence_and_stands_in_the_same_split(
     )
     monkeypatch.setenv("CONTRAST_KIT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(docstrings, "installed_sources", lambda: [("shop", source)])
-    texts, pairs = docstrings.load(progress=False), data.load("docstrings/pairs")
+    texts, pairs = docstrings.load(), data.load("docstrings/pairs")
     for split, rows in pairs.items():
         for row in rows:
             number = row["sentence1"].split()[-1].rstrip(".")

@@ -34,6 +34,7 @@ _SPLITS = {"train": 0.9, "validation": 0.05, "test": 0.05}
 _SMALLEST_TOPIC = 200  # sentences; a topic with fewer can be neither learnt nor measured
 _CODE_PER_QUOTES = 2_000  # characters; a file with more is nearly all code: a quarter of the time, 8 % of the prose
 _LARGEST_FILE = 600_000  # bytes; what is larger was written by a program
+_FOLDERS = [*dict.fromkeys(map(sysconfig.get_path, ("purelib", "platlib")))]
 _RULES = tomllib.loads(Path(__file__).with_name("docstrings.toml").read_text("utf-8"))
 _SKIPPED, _FUNCTION_WORDS = (
     set(_RULES[key].split()) for key in ("skipped", "function_words")
@@ -42,7 +43,7 @@ _IS = {name: re.compile(pattern) for name, pattern in _RULES["patterns"].items()
 _INLINE = [(re.compile(rule["markup"]), rule["words"]) for rule in _RULES["inline"]]
 
 
-def load(pairs: bool = False, progress: bool = True) -> DatasetDict:
+def load(pairs: bool = False) -> DatasetDict:
     """Load the docstrings: splits train, validation and test, with the columns `text` and `topic`.
 
     `topic` is the library (a `ClassLabel`). With `pairs`, a row is the first sentence of a docstring and the
@@ -56,7 +57,7 @@ def load(pairs: bool = False, progress: bool = True) -> DatasetDict:
     """
     from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
 
-    table = _table(progress)
+    table = _table()
     topics = ClassLabel(names=sorted(table["topic"].unique()))
     columns = ["text"]
     if pairs:
@@ -71,7 +72,7 @@ def load(pairs: bool = False, progress: bool = True) -> DatasetDict:
     return DatasetDict(splits)
 
 
-def harvest(sources: Iterable[tuple[str, Path]], progress: bool = True) -> DataFrame:
+def harvest(sources: Iterable[tuple[str, Path]]) -> DataFrame:
     """Read the docstrings of `sources` (topic and Python file) into a table of distinct sentences.
 
     Columns: `text`, `topic`, `docstring` (its number), `place` (of the sentence in it) and `split`. A
@@ -83,13 +84,13 @@ def harvest(sources: Iterable[tuple[str, Path]], progress: bool = True) -> DataF
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "shop.py")
     ...     _ = file.write_text("def f():\\n    '''Find the price of a toy. It is given in cents.'''")
-    ...     harvest([("shop", file)], progress=False)[["topic", "text"]].values.tolist()
+    ...     harvest([("shop", file)])[["topic", "text"]].values.tolist()
     [['shop', 'Find the price of a toy.'], ['shop', 'It is given in cents.']]
     """
     from pandas import DataFrame
     from tqdm.auto import tqdm
 
-    bar = tqdm(list(sources), "reading docstrings", unit=" files", disable=not progress)
+    bar = tqdm(list(sources), "reading docstrings", unit=" files")
     known: set[str] = set()
     rows = []
     number = 0
@@ -113,7 +114,7 @@ def harvest(sources: Iterable[tuple[str, Path]], progress: bool = True) -> DataF
 def installed_sources() -> Iterator[tuple[str, Path]]:
     """Yield the Python files of the installed libraries and of Python's own library, each with its topic."""
     python = Path(sysconfig.get_path("stdlib"))
-    for root in [python, *map(Path, _library_folders())]:
+    for root in [python, *map(Path, _FOLDERS)]:
         for folder, folders, files in os.walk(root):
             folders[:] = sorted(set(folders) - _SKIPPED)
             inside = Path(folder).relative_to(root).parts
@@ -126,23 +127,6 @@ def installed_sources() -> Iterator[tuple[str, Path]]:
                     continue
                 if file.stat().st_size <= _LARGEST_FILE:
                     yield topic, file
-
-
-def _library_folders() -> list[str]:
-    return list(
-        dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
-    )
-
-
-def _versions() -> list[str]:
-    """What is read, by name and version; not this project, nor what else a process happens to find on its path."""
-    libraries = metadata.distributions(path=_library_folders())
-    versions = {f"{each.name} {each.version}" for each in libraries}
-    return sorted(
-        each
-        for each in versions
-        if not each.startswith(("contrast-kit ", "contrast_kit "))
-    )
 
 
 def _docstrings(file: Path) -> Iterator[str]:
@@ -186,31 +170,31 @@ def _neighbours(table: DataFrame) -> DataFrame:
     return pairs.rename(columns={"text": "sentence1", "text2": "sentence2"})
 
 
-def _table(progress: bool) -> DataFrame:
+def _table() -> DataFrame:
     """Read the table from the cache; harvest it where it is not there."""
     import pandas
 
-    installed = repr((_FORM, sys.version, sys.prefix, _versions()))
+    libraries = metadata.distributions(path=_FOLDERS)
+    versions = sorted({f"{each.name} {each.version}" for each in libraries})
+    installed = repr((_FORM, sys.version, sys.prefix, versions))
     key = hashlib.blake2b(installed.encode(), digest_size=8).hexdigest()
     return cached(
         f"docstrings-{key}.parquet",
-        make=lambda: _harvested(progress),
+        make=_harvested,
         read=pandas.read_parquet,
         write=lambda table, path: table.to_parquet(path),
     )
 
 
-def _harvested(progress: bool) -> DataFrame:
-    table = harvest(installed_sources(), progress)
+def _harvested() -> DataFrame:
+    table = harvest(installed_sources())
     sizes = table["topic"].value_counts()
-    table = table[table["topic"].isin(sizes.index[sizes >= _SMALLEST_TOPIC])].reset_index(
-        drop=True
-    )
+    table = table[table["topic"].isin(sizes.index[sizes >= _SMALLEST_TOPIC])]
     if table.empty:
         raise FileNotFoundError(
             "The installed libraries hold no sources to read docstrings from."
         )
-    return table
+    return table.reset_index(drop=True)
 
 
 # From a docstring to its sentences
