@@ -190,8 +190,8 @@ def sup_con(x: Tensor, labels: Tensor, tau: float, *, reduction: str = "mean") -
         labels: [N] integers.
         tau: the temperature, > 0; "adjustable" in the paper, which prints no value.
         reduction: "mean" over the N anchors, like the other losses and the cross-entropy of eq. 2. Eq. 3 prints the
-            "sum", N times as much: a lambda that was tuned for one is wrong for the other. "mean_valid" divides by the number of anchors that
-            have a positive. "none": [N].
+            "sum", N times as much: a lambda that was tuned for one is wrong for the other. "mean_valid" divides by the
+            number of anchors that have a positive. "none": [N].
 
     Returns:
         A number >= 0, in float32 or float64; 0 where no two labels agree (a trailing batch of one, say).
