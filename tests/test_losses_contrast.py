@@ -350,6 +350,8 @@ def test_capt_eq_5_is_the_gradient_of_one_term_for_its_own_anchor():
     )
     bracket = bracket + (math.exp(s[i] @ s_hat[i] / tau) - Z) * s_hat[i]
     assert torch.allclose(anchor.grad, bracket / (tau * Z), atol=1e-12)
+    pushes = losses.nt_xent_anchor_gradient(s.requires_grad_(), s_hat, tau)
+    assert torch.allclose(pushes[i], anchor.grad, atol=1e-12) and not pushes.requires_grad
 
 
 # --- texts that occur twice ------------------------------------------------------------------------

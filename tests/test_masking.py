@@ -318,3 +318,4 @@ def test_crop_with_another_pad_id_and_padding_on_the_left():
     assert cropped.input_ids.tolist() == [[CLS, 11, 12, 13, SEP, 9, 9]]
     assert torch.equal(ids.gather(1, cropped.positions)[:, :5], cropped.input_ids[:, :5])
     assert not cropped.positions[:, 5:].any()  # padding points to the front
+    assert masking.crop(ids, ids != 9, 1.0, pad_id=9).attention_mask.dtype == torch.bool
