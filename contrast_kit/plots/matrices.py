@@ -80,7 +80,8 @@ def similarity_matrix(
             n = cells.shape[axis is panel.xaxis]
             axis.set_ticks(range(n), texts(words or range(n), "names", n))
         if max(map(len, map(str, columns or [""]))) > 4:
-            panel.tick_params(axis="x", rotation=40)
+            for label in panel.get_xticklabels():
+                label.set(rotation=40, ha="right")
         panel.set_xlabel("candidate")
         y_label(panel, "anchor")
     if values:
