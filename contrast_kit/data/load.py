@@ -52,8 +52,9 @@ def load(
     | `"glue/sst2"`, `"wikitext"`, any hub id | from the hub through `datasets`, with `config=` where it has several |
 
     The first line of a table names its columns. A .csv has commas and quotes; a .tsv has tabs, and a quote in it is a
-    letter, unless its lines make rows only with quotes. The kit's own names (toyshop, othershop, scenes, docstrings) come before a folder of that name, read
-    as "./toyshop"; what is on disk comes before the hub. Where neither has it, the answer comes in seconds.
+    letter, unless its lines make rows only with quotes. The kit's own names (toyshop, othershop, scenes, docstrings)
+    come before a folder of that name, read as "./toyshop"; what is on disk comes before the hub. Where neither has it,
+    the answer comes in seconds.
 
     Args:
         name: see above. Of a folder, a file with the word `valid`, `val`, `dev` or `eval` in its name becomes the split

@@ -144,10 +144,8 @@ CMLM_FINE_TUNING_EPOCHS = {
     int(name): row["epochs"] for name, row in TRAINING["FT"].items() if name.isdigit()
 }
 _FINE_TUNING = _by("paper", of="fine_tuning")
-COCO_LM_FINE_TUNING, CAPT_FINE_TUNING = (
-    _FINE_TUNING["COCO-LM"],
-    _FINE_TUNING["CAPT"],
-)
+COCO_LM_FINE_TUNING = _FINE_TUNING["COCO-LM"]
+CAPT_FINE_TUNING = _FINE_TUNING["CAPT"]
 _SEARCH = _by("paper", "task", of="search")
 CMLM_SEARCH, CAPT_SEARCH = _SEARCH["CMLM"][""], _SEARCH["CAPT"][""]
 COCO_LM_SEARCH = {model: _SEARCH[f"COCO-LM {model}"] for model in ("base", "large++")}

@@ -175,18 +175,16 @@ def stack_pictures(
     [[True, True], [True, False]]
     """
     ids = torch.tensor([picture["image_id"] for picture in pictures])
-    regions = [
-        torch.as_tensor(picture["regions"]).float() for picture in pictures
-    ]  # [r, F] each
+    # [r, F] each
+    regions = [torch.as_tensor(picture["regions"]).float() for picture in pictures]
     columns = {"regions": pad_sequence(regions, batch_first=True)}  # [P, R, F]
     for key, (kind, unknown, padding) in BESIDE.items():
         rows = []
         for picture, own in zip(pictures, regions, strict=True):
             values = torch.as_tensor(picture.get(key, [unknown] * len(own)), dtype=kind)
             rows.append(values.view(len(own), 4) if key == "boxes" else values.flatten())
-        columns[key] = pad_sequence(
-            rows, batch_first=True, padding_value=padding
-        )  # [P, R, …]
+        # [P, R, …]
+        columns[key] = pad_sequence(rows, batch_first=True, padding_value=padding)
     counts = torch.tensor([len(rows) for rows in regions])
     columns["region_mask"] = torch.arange(int(counts.max())) < counts[:, None]  # [P, R]
     return Pictures(
@@ -257,9 +255,8 @@ class Regions(Texts):
             rows = self.picture_rows[indices, place]  # [B]
             most = int(self.pictures.region_mask[rows].sum(1).max())
             for key in REGION_KEYS:
-                batch[prefix + key] = getattr(self.pictures, key)[
-                    rows, :most
-                ]  # [B, R, …]
+                # [B, R, …]
+                batch[prefix + key] = getattr(self.pictures, key)[rows, :most]
             batch[f"{prefix}image_id"] = self.image_ids[indices, place]  # [B]
         if self.answer_scores is not None:
             batch["answer_scores"] = self.answer_scores[indices]  # [B, A]

@@ -114,10 +114,8 @@ class Windows(Texts):
         first = answers["answer_start"][0] + len(text) - len(text.lstrip())
         last = first + len(text.strip())
         tokens = self._tokens(window)
-        inside, (begins, ends) = (
-            self.answerable[tokens].clone(),
-            self.offsets[tokens].T,
-        )  # [T] each
+        # [T] each
+        inside, (begins, ends) = (self.answerable[tokens].clone(), self.offsets[tokens].T)
         inside[0] = False
         touched = (inside & (begins < last) & (ends > first)).nonzero().flatten()
         if not len(touched) or begins[touched[0]] > first or ends[touched[-1]] < last:

@@ -98,9 +98,10 @@ class Texts:
             for start in range(0, len(rows), PART)
         ]
         self.set_tokens(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        # [N]
         words = np.add.reduceat(
             self.maskable.numpy(), self.starts.numpy(), dtype=np.int64
-        )  # [N]
+        )
         empty = (words == 0).nonzero()[0].tolist()
         if empty:
             raise ValueError(

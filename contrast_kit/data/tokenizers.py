@@ -88,10 +88,8 @@ def _wordpiece(texts: list[str], vocab_size: int, lowercase: bool) -> Tokenizer:
         trainers,
     )
 
-    normalizer, words = (
-        normalizers.BertNormalizer(lowercase=lowercase),
-        pre_tokenizers.BertPreTokenizer(),
-    )
+    normalizer = normalizers.BertNormalizer(lowercase=lowercase)
+    words = pre_tokenizers.BertPreTokenizer()
     alphabet = _alphabet(texts, normalizer)
     inner = [
         f"##{letter}"

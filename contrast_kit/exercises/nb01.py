@@ -11,9 +11,8 @@ VOCABULARY = dict(mask_id=MASK_ID, vocab_size=5000)
 
 def _texts(rows=200, length=60):
     """Ids that are all different from [MASK] and from one another in a row, framed by [CLS] 2 and [SEP] 3."""
-    ids = torch.stack(
-        [torch.arange(length) + 10 + 7 * row for row in range(rows)]
-    )  # [B, T]
+    # [B, T]
+    ids = torch.stack([torch.arange(length) + 10 + 7 * row for row in range(rows)])
     ids[:, 0] = 2
     ids[:, -1] = 3
     return ids, ids > 4

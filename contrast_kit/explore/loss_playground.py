@@ -55,9 +55,8 @@ def contrast(loss: str, x: Tensor, tau: float, classes: Tensor) -> Contrast:
     a, b = x.chunk(2)  # [N, D] -> two of [B, D]
     n = len(x)
     itself = torch.eye(n, dtype=torch.bool)
-    positive = itself.roll(
-        n // 2, dims=0
-    )  # [N, N]: the positives of the anchor in each row,
+    # [N, N]: the positives of the anchor in each row,
+    positive = itself.roll(n // 2, dims=0)
     candidate = ~itself  # and everything in its denominator
     if loss == "info_nce":
         value = ck.losses.info_nce(a, b, tau)
@@ -172,9 +171,8 @@ class LossPlayground(Panel):
         """One step: forces grow as 1/τ, so the step is τ times as long, and large forces are capped."""
         x = _points(angles)
         forces = self._contrast(x).forces
-        turn = (
-            x[:, 0] * forces[:, 1] - x[:, 1] * forces[:, 0]
-        )  # [N], the force along the circle
+        # [N], the force along the circle
+        turn = x[:, 0] * forces[:, 1] - x[:, 1] * forces[:, 0]
         scale = 1.0 if self.loss.value == "simsiam" else self.tau.value
         turn = (turn * STEP * scale * len(x) / 2).clamp(-0.15, 0.15)
         return [

@@ -112,10 +112,8 @@ class MaskExplorer(Panel):
         options["generator"] = torch.Generator().manual_seed(2 * self.seed.value + 1)
         rest = (self.p_c.value,)
         if self.masker.value == "complementary":
-            draw, rest = (
-                ck.masking.complementary_random_mask,
-                (view0.selected, self.p_c.value),
-            )
+            draw = ck.masking.complementary_random_mask
+            rest = (view0.selected, self.p_c.value)
         return ids, maskable, view0, draw(ids, maskable, *rest, **options)
 
     def words(self) -> str:
@@ -134,10 +132,8 @@ class MaskExplorer(Panel):
     def seen(self) -> list[dict[str, Any]]:
         """The sentence and its two views: the name, the tokens and the kinds of each row."""
         ids, maskable, *views = self.views()
-        words, special = (
-            self.tokenizer.convert_ids_to_tokens,
-            _never_masked(self.tokenizer),
-        )
+        words = self.tokenizer.convert_ids_to_tokens
+        special = _never_masked(self.tokenizer)
         original = words(ids[0].tolist())
         unmasked = ck.masking.Masked(ids, torch.zeros_like(maskable))
         seen = []

@@ -112,15 +112,13 @@ class Shelf(Panel):
 
         scene = self.scene()
         encoder = self.objective.encoder
-        ids = torch.tensor(
-            [encoder.tokenizer(self.question.value)["input_ids"]]
-        )  # [1, T]
+        # [1, T]
+        ids = torch.tensor([encoder.tokenizer(self.question.value)["input_ids"]])
         if not 2 < ids.shape[1] <= encoder.max_length:
             raise ValueError(f"Type a question of up to {encoder.max_length - 2} tokens.")
         places = [self.sorts[_sort(toy)][:2] for toy in scene.toys]
-        regions = torch.stack([self.pictures.regions[place] for place in places])[
-            None
-        ]  # [1, R, F]
+        # [1, R, F]
+        regions = torch.stack([self.pictures.regions[place] for place in places])[None]
         batch = {
             "input_ids": ids,
             "attention_mask": torch.ones_like(ids),
@@ -148,9 +146,8 @@ class Shelf(Panel):
         """Where [CLS], which answers, and the words of the question look in the last layer, averaged over its heads."""
         batch = self.batch()
         with torch.no_grad(), evaluating(self.objective):
-            weights = (
-                self.objective.encoder.attention(batch)[0, -1].mean(0).cpu()
-            )  # [T, R]
+            # [T, R]
+            weights = self.objective.encoder.attention(batch)[0, -1].mean(0).cpu()
         looks = torch.stack([weights[0], weights[1:-1].mean(0)])  # [2, R]
         picture = ck.data.scenes.picture(self.scene())
         names = ["[CLS], which answers", "the words, in the mean"]

@@ -65,9 +65,8 @@ class TemperatureAndQueue(Panel):
             drawn = x[:, 0]  # with a fixed anchor, the first axis: [N, D] -> [N]
         else:
             known = torch.from_numpy(cosines(negatives, "negatives").flatten()).float()
-            drawn = known[
-                torch.randint(len(known), (MOST,), generator=generator)
-            ]  # [MOST]
+            # [MOST]
+            drawn = known[torch.randint(len(known), (MOST,), generator=generator)]
         self.negatives = drawn.clamp(-1, 1)
         self.view = view_of(self.script, seen=[])
         controls = {

@@ -88,9 +88,8 @@ class Networks:
         Raises a ValueError for a sentence without a word, or of more than `MOST` tokens.
         """
         encoder, tokenizer = self.encoder, self.encoder.tokenizer
-        ids, words = maskable_in(
-            tokenizer, sentence, min(MOST, encoder.max_length)
-        )  # [1, T] each
+        # [1, T] each
+        ids, words = maskable_in(tokenizer, sentence, min(MOST, encoder.max_length))
         ids, words = ids.to(encoder.device), words.to(encoder.device)
         draw = torch.Generator(encoder.device).manual_seed(seed)
         with evaluating(encoder), evaluating(self.small):
@@ -111,9 +110,8 @@ class Networks:
                 batch | {"input_ids": corrupted},
                 _view(crop.input_ids, crop.attention_mask),
             ]
-            vectors = torch.cat(
-                [encoder.pool(encoder(view), view) for view in views]
-            )  # [3, D]
+            # [3, D]
+            vectors = torch.cat([encoder.pool(encoder(view), view) for view in views])
             drawn = self._drawn(masked, hidden)
         kept = crop.input_ids[0][crop.attention_mask[0].bool()]
         rows = (ids[0], masked["input_ids"][0], corrupted[0], corrected)
@@ -136,9 +134,8 @@ class Networks:
         drawn = [[] for _ in hidden]
         small = getattr(self.small, "encoder", None)  # uniform draws use no network
         if small is not None:
-            probabilities = small.mlm_logits(small(masked)[0][hidden]).softmax(
-                -1
-            )  # [M, V]
+            # [M, V]
+            probabilities = small.mlm_logits(small(masked)[0][hidden]).softmax(-1)
             for place, p in zip(
                 hidden.nonzero().flatten().tolist(), probabilities, strict=True
             ):
@@ -250,9 +247,8 @@ class TwoNetworks(Panel):
         seed: int = 0,
     ):
         self.networks, self.others = Networks(model), list(others)
-        self._vectors = self.networks.encoder.encode(
-            self.others, normalize=True
-        )  # [N, D]
+        # [N, D]
+        self._vectors = self.networks.encoder.encode(self.others, normalize=True)
         self._asked, self._worked = None, None
         self.view = view_of(self.script, rows=list(ROWS), kinds=KINDS, seen={})
         again = button("draw again", self.again)

@@ -45,9 +45,8 @@ def similar_against_random(encoder: Any, pairs: Pairs) -> PairCosines:
         >>> 0 < cosines.gap < 0.2, cosines.auc > 0.9  # never trained: all is alike, and yet in order
         (True, True)
     """
-    first, second = (
-        vectors_of(encoder, texts) for texts in zip(*pairs, strict=True)
-    )  # [P, D]
+    # [P, D]
+    first, second = (vectors_of(encoder, texts) for texts in zip(*pairs, strict=True))
     random = geometry.random_pair_cosines(first, n=min(20_000, math.comb(len(first), 2)))
     return PairCosines(geometry.pair_cosines(first, second), random)
 

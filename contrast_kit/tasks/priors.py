@@ -95,10 +95,8 @@ def picture_vectors(pictures: Any, ids: Sequence[int]) -> np.ndarray:
     `pictures` are `data.Pictures`. It is a fair view for a linear model, which has no question to look by.
     """
     rows = pictures.rows(ids)  # [N], each picture as often as it is asked about
-    hidden, regions = (
-        ~pictures.region_mask[rows, :, None],
-        pictures.regions[rows],
-    )  # [N, R, 1 or F]
+    # [N, R, 1 or F]
+    hidden, regions = ~pictures.region_mask[rows, :, None], pictures.regions[rows]
     counts = (~hidden).sum(1)  # [N, 1]
     mean = regions.masked_fill(hidden, 0).sum(1) / counts  # [N, F]
     most = regions.masked_fill(hidden, -float("inf")).amax(1)  # [N, F]

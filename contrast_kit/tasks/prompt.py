@@ -97,9 +97,10 @@ class Prompt(FineTune):
                 "MLM or COCO-LM. (If it has learnt words since, set encoder.model.config.taught_without_words = None.)"
             )
         self.head = nn.Identity()  # what `tasks.fine_tune` carries along: nothing
+        # [C]
         ids = torch.tensor(
             [word_id(self.encoder.tokenizer, word) for word in self.config.words]
-        )  # [C]
+        )
         if len(ids.unique()) < len(ids):
             raise ValueError(
                 f"Two of the label words {self.config.words} are one token to this tokenizer."
@@ -115,9 +116,8 @@ class Prompt(FineTune):
         if self.demonstrations is None:
             return view
         texts = zip(view["input_ids"], view["attention_mask"].bool(), strict=True)
-        rows = [
-            self._demonstrated(text[real], generator) for text, real in texts
-        ]  # [T'] each
+        # [T'] each
+        rows = [self._demonstrated(text[real], generator) for text, real in texts]
         pad = self.encoder.tokenizer.pad_token_id
         new = {
             "input_ids": pad_sequence(rows, batch_first=True, padding_value=pad),

@@ -53,10 +53,8 @@ class Span(Objective):
     weights = {"start": 0.5, "end": 0.5}
 
     def build(self):
-        self.dropout, self.out = (
-            nn.Dropout(self.config.dropout),
-            nn.Linear(self.encoder.width, 2),
-        )
+        self.dropout = nn.Dropout(self.config.dropout)
+        self.out = nn.Linear(self.encoder.width, 2)
         nn.init.normal_(self.out.weight, std=0.02)
         nn.init.zeros_(self.out.bias)
 
@@ -75,9 +73,8 @@ class Span(Objective):
     def local_sums(self, name, hidden, view):
         logits = self.scores(hidden, view)  # [B, T, 2]
         places = torch.stack([view["start"], view["end"]], dim=1)  # [B, 2]
-        start, end = nn.functional.cross_entropy(logits, places, reduction="none").sum(
-            0
-        )  # [B, 2] -> [2]
+        # [B, 2] -> [2]
+        start, end = nn.functional.cross_entropy(logits, places, reduction="none").sum(0)
         right = (logits.argmax(1) == places).all(1)  # [B, 2] -> [B]
         return {"start": start, "end": end, "exact": right.sum().to(logits)}
 
@@ -87,7 +84,6 @@ class Span(Objective):
 
     def scores(self, hidden, view):
         """The logits, from the last states."""
-        scores = floats(
-            self.out(self.dropout(hidden)), "scores"
-        )  # [B, T, D] -> [B, T, 2]
+        # [B, T, D] -> [B, T, 2]
+        scores = floats(self.out(self.dropout(hidden)), "scores")
         return scores.masked_fill(~view["answerable"].unsqueeze(2), -torch.inf)

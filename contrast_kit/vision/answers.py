@@ -66,10 +66,8 @@ class Answer(Objective):
         return dict.fromkeys(("answers", "score"), texts_of(view))
 
     def local_sums(self, name, hidden, view):
-        logits, scores = (
-            self.encoder.answer_logits(hidden),
-            view["answer_scores"],
-        )  # [B, A] each
+        # [B, A] each
+        logits, scores = self.encoder.answer_logits(hidden), view["answer_scores"]
         loss = losses.soft_answers(logits, scores, reduction="sum")
         # Of the best answer of each, [B, 1] -> [].
         right = scores.gather(1, logits.argmax(1, keepdim=True)).sum()
@@ -77,9 +75,8 @@ class Answer(Objective):
 
     def logits(self, view: View) -> Tensor:
         """Scores of the answers, [B, A]; the sigmoid of each is its probability."""
-        return self.encoder.answer_logits(
-            self.states("pair", view)
-        )  # [B, T, D] -> [B, A]
+        # [B, T, D] -> [B, A]
+        return self.encoder.answer_logits(self.states("pair", view))
 
 
 @dataclass(frozen=True)
@@ -126,9 +123,8 @@ class TwoPictures(FineTune):
         return [self.encoder(self.side(view, side)) for side in SIDES]
 
     def scores(self, hidden, view):
-        both = torch.cat(
-            [self.encoder.pair_vector(words) for words in hidden], dim=1
-        )  # [B, 2 D]
+        # [B, 2 D]
+        both = torch.cat([self.encoder.pair_vector(words) for words in hidden], dim=1)
         return self.head(both)  # [B, 2 D] -> [B, classes]
 
     def side(self, view: View, side: str) -> View:

@@ -115,9 +115,8 @@ class CrossModalEncoder(BaseEncoder):
         # Like a standardised feature: a vector of zeros would have a gradient some thousand times larger (MaskRegions).
         random = torch.Generator().manual_seed(0)
         self.features = model.config.visual_feat_dim  # F
-        self.hidden_region = nn.Parameter(
-            torch.randn(self.features, generator=random)
-        )  # [F]
+        # [F]
+        self.hidden_region = nn.Parameter(torch.randn(self.features, generator=random))
 
     @classmethod
     def lxmert(cls, tokenizer: PreTrainedTokenizerBase, **options) -> Self:
@@ -172,9 +171,8 @@ class CrossModalEncoder(BaseEncoder):
         vector = self.hidden_region
         regions = view["regions"].to(vector.dtype)  # [B, R, F]
         if "region_hidden" in view:
-            regions = torch.where(
-                view["region_hidden"][..., None], vector, regions
-            )  # [B, R, F]
+            # [B, R, F]
+            regions = torch.where(view["region_hidden"][..., None], vector, regions)
         return self.model.lxmert(
             input_ids=view["input_ids"],
             attention_mask=view["attention_mask"],

@@ -97,9 +97,8 @@ def masked_features(
         raise ValueError(
             f"predicted and targets must be [M, F], at the same regions, got {shapes}."
         )
-    terms = F.smooth_l1_loss(predicted, targets, reduction="none").mean(
-        1
-    )  # [M, F] -> [M]
+    # [M, F] -> [M]
+    terms = F.smooth_l1_loss(predicted, targets, reduction="none").mean(1)
     finite(terms.sum(), "masked_features")
     return reduce(terms, reduction, len(terms))
 
@@ -136,9 +135,10 @@ def soft_answers(logits: Tensor, scores: Tensor, *, reduction: str = "mean") -> 
     """
     logits = floats(logits, "logits")
     check_shares(scores, "scores")
+    # [B, A]
     each = F.binary_cross_entropy_with_logits(
         logits, scores.to(logits.dtype), reduction="none"
-    )  # [B, A]
+    )
     terms = each.sum(1)  # [B]
     finite(terms.sum(), "soft_answers")
     return reduce(terms, reduction, len(terms))

@@ -74,33 +74,27 @@ class MaskRegions(Settings):
         generator: torch.Generator | None,
         vocabulary: Vocabulary | None = None,
     ) -> dict[str, Tensor]:
-        features, boxes, real = (
-            batch["regions"],
-            batch["boxes"],
-            batch["region_mask"].bool(),
-        )
-        u = torch.rand(
-            real.shape, generator=generator, device=real.device
-        )  # [B, R]: decides as in masks
-        others, donors = _features_of_other_pictures(
-            batch, real, generator
-        )  # [B, R, F], [B]
+        features = batch["regions"]
+        boxes = batch["boxes"]
+        real = batch["region_mask"].bool()
+        # [B, R]: decides as in masks
+        u = torch.rand(real.shape, generator=generator, device=real.device)
+        # [B, R, F], [B]
+        others, donors = _features_of_other_pictures(batch, real, generator)
         to_hide, _, to_keep = self.split
         drawn = real & (u < self.p)
         hidden = drawn & (u < self.p * to_hide)
         replaced = drawn & (u < self.p * (1 - to_keep)) & ~hidden
         # No other picture.
-        hidden, replaced = (
-            hidden | (replaced & ~donors[:, None]),
-            replaced & donors[:, None],
-        )
-        near = (overlaps(boxes) > self.overlap) & (hidden | replaced)[
-            :, None, :
-        ]  # [B, R, R]
+        hidden = hidden | (replaced & ~donors[:, None])
+        replaced = replaced & donors[:, None]
+        # [B, R, R]
+        near = (overlaps(boxes) > self.overlap) & (hidden | replaced)[:, None, :]
         hidden = hidden | (near.any(2) & real & ~replaced)  # [B, R]
+        # [B, R, F]
         noisy = torch.where(replaced[..., None], others, features).masked_fill(
             hidden[..., None], 0.0
-        )  # [B, R, F]
+        )
         return {
             **batch,
             "regions": noisy,
@@ -151,6 +145,7 @@ class MaskPair(Settings):
         words = named(self.words)(batch, generator, vocabulary)
         picture = self.regions(batch, generator)
         if self.which == "either":
+            # [B]
             heads = (
                 torch.rand(
                     len(batch["regions"]),
@@ -158,11 +153,9 @@ class MaskPair(Settings):
                     device=batch["regions"].device,
                 )
                 < 0.5
-            )  # [B]
-            words, picture = (
-                _undone(words, batch, ~heads),
-                _undone(picture, batch, heads),
             )
+            words = _undone(words, batch, ~heads)
+            picture = _undone(picture, batch, heads)
         return picture | words | {"regions": picture["regions"]}
 
 
@@ -203,11 +196,12 @@ def mismatched(
     u = torch.rand(size, generator=generator, device=device)  # [B]
     v = torch.rand(size, size, generator=generator, device=device)  # [B, B]
     swapped = (u < p) & allowed.any(1)  # [B]
+    # [B]
     source = torch.where(
         swapped,
         v.masked_fill(~allowed, -1.0).argmax(1),
         torch.arange(size, device=device),
-    )  # [B]
+    )
     view = {key: value for key, value in batch.items() if key != "true_of"}
     for key in TEXT:
         if key in view:
@@ -224,9 +218,8 @@ def overlaps(boxes: Tensor) -> Tensor:
             [0.3333, 1.0000]])
     """
     boxes = checks.floats(boxes, "boxes")
-    low = torch.maximum(
-        boxes[..., :, None, :2], boxes[..., None, :, :2]
-    )  # [..., R, R, 2]
+    # [..., R, R, 2]
+    low = torch.maximum(boxes[..., :, None, :2], boxes[..., None, :, :2])
     high = torch.minimum(boxes[..., :, None, 2:], boxes[..., None, :, 2:])
     shared = (high - low).clamp(min=0).prod(-1)  # [..., R, R]
     area = (boxes[..., 2:] - boxes[..., :2]).prod(-1)  # [..., R]
@@ -265,9 +258,10 @@ def _features_of_other_pictures(batch, real, generator):
     candidates = pictures[:, None] != shown[None, :]  # [B, N]
     any_other = candidates.any(1)  # [B]
     weights = (candidates | ~any_other[:, None]).float()  # a row must not be all zero
+    # [B, N] -> [B, R]
     drawn = torch.multinomial(
         weights, real.shape[1], replacement=True, generator=generator
-    )  # [B, N] -> [B, R]
+    )
     return batch["regions"][real][drawn], any_other  # [B, R, F] -> [N, F] -> [B, R, F]
 
 

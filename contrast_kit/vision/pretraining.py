@@ -119,10 +119,8 @@ class LXMERT(Objective):
         if "region_targets" in view:
             sums |= self.region_sums(states.regions, view)
         if self.config.mismatch:
-            logits, matched = (
-                self.encoder.match_logits(states.words),
-                view["matched"],
-            )  # [B, 2], [B]
+            # [B, 2], [B]
+            logits, matched = self.encoder.match_logits(states.words), view["matched"]
             sums["itm"] = nn.functional.cross_entropy(
                 floats(logits, "logits"), matched, reduction="sum"
             )
@@ -138,9 +136,8 @@ class LXMERT(Objective):
     def region_sums(self, regions: Tensor, view: View) -> dict[str, Tensor]:
         """The losses on what the chosen regions show. The region head runs at these alone."""
         drawn, to_name = selected_regions(self.config, view)  # [B, R] each
-        shown = self.encoder.region_logits(
-            regions[to_name]
-        )  # [B, R, D] -> [M, D] -> [M, C]
+        # [B, R, D] -> [M, D] -> [M, C]
+        shown = self.encoder.region_logits(regions[to_name])
         sums = {}
         for key in NAMES:
             if key in view:
@@ -150,10 +147,11 @@ class LXMERT(Objective):
                 sums[key] = losses.masked_objects(
                     shown[key], view[key][to_name], confidence=confidence, reduction="sum"
                 )
+        # [M, F] each
         predicted, targets = (
             shown["features"][drawn[to_name]],
             view["region_targets"][drawn],
-        )  # [M, F] each
+        )
         return sums | {
             "features": losses.masked_features(predicted, targets, reduction="sum")
         }
