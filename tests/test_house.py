@@ -163,10 +163,10 @@ def weigh(files):
     return weight
 
 
-PACKAGE, CORE_TO_READ, TESTS = 167_310, 31_410, 203_900
-"""What they may weigh now. A ratchet: lower a number when the house has become lighter, never raise it. The promises
-are 140,000, 30,000 and 190,000."""
-CONDITIONALS, WALRUSES, RAISES, TOKENS_A_LINE = 290, 1, 228, 9.0
+PACKAGE, CORE_TO_READ, TESTS = 134_000, 30_000, 187_500
+"""What they may weigh, in tokens without comments and docstrings. Promised are 140,000, 30,000 and 190,000: what is
+between is room for a new idea, and an old one should leave before it is used up."""
+CONDITIONALS, WALRUSES, RAISES, TOKENS_A_LINE = 205, 1, 215, 9.0
 
 
 def test_the_package_is_small():
@@ -198,13 +198,7 @@ def test_few_rooms_know_each_other():
     assert len(ROOMS) <= 16 and len(arrows) <= 65, sorted(arrows)
 
 
-LONG = {
-    "data/load.py",
-    "explore/live_training.py",
-    "fast/tiles.py",
-    "losses/contrast.py",
-    "tasks/runs.py",
-}
+LONG = {"fast/tiles.py", "losses/contrast.py"}
 """Files of more than 400 lines and functions of more than 80: to become shorter, none to join them."""
 
 
