@@ -69,7 +69,7 @@ def test_no_answer_is_no_mistake_and_words_are_kept_of_exercises_alone():
         for answer in (None, lambda *args: None):
             verdict = judge(name, answer)
             assert verdict.right is None
-            assert verdict.text.startswith("not yet answered. Fill in the function above")
+            assert verdict.text.startswith("not yet answered: it gives None")
     assert WORDS.keys() == {name for name in NAMES if not name.startswith("99.")}
 
 

@@ -107,7 +107,7 @@ def judge(name: str, answer: Any) -> Verdict:
             raise NotYet
         hint = checker(answer)
     except NotYet:
-        words = "not yet answered. Fill in the function above, so that each way through it ends in a `return`."
+        words = "not yet answered: it gives None. Fill in what is missing above, then run this cell again."
         return Verdict(name, None, words)
     except AnswerFailed as failed:
         hint = crash(failed.__cause__)
