@@ -256,6 +256,7 @@ def test_every_kind_of_file_gives_the_same(tmp_path):
             'text,label\n"ball,0\nbox,1\n',
             "A quote in .* is never closed",
         ),
+        ("a.tsv", 'text\tlabel\n"a\tb"\t1\nc\t0\n', "Expected 2 columns, got 3"),
         (
             "a.csv",
             "It rains today.,1\nHe left us.,0\n",
@@ -362,9 +363,7 @@ def test_a_split_is_found_beside_whatever_is_no_letter(name, split, tmp_path):
 @pytest.mark.real_data
 @real_data
 def test_real_tables_and_json():
-    kitchen = data.load(
-        real("transfer", "amazon_kitchen")
-    )  # quoted: its fields hold line ends
+    kitchen = data.load(real("transfer", "amazon_kitchen"), quoted=True)
     assert kitchen["train"][0]["sentence"].startswith("Doesn't keep my yappy Cairn")
     assert set(kitchen["train"]["label"]) == {0, 1}
     squad = data.load(real("hub_form_samples", "squad_v2"))["train"]

@@ -37,6 +37,7 @@ def load(
     folder: str | Path | None = None,
     config: str | None = None,
     unit: Unit = "sentence",
+    quoted: bool = False,
     label: str = "label",
     labels: Sequence[str] | None = None,
 ) -> DatasetDict:
@@ -52,9 +53,8 @@ def load(
     | `"glue/sst2"`, `"wikitext"`, any hub id | from the hub through `datasets`, with `config=` where it has several |
 
     The first line of a table names its columns. A .csv has commas and quotes; a .tsv has tabs, and a quote in it is a
-    letter, unless its lines make rows only with quotes. The kit's own names (toyshop, othershop, scenes, docstrings)
-    come before a folder of that name, read as "./toyshop"; what is on disk comes before the hub. Where neither has it,
-    the answer comes in seconds.
+    letter. The kit's own names (toyshop, othershop, scenes, docstrings) come before a folder of that name, read
+    as "./toyshop"; what is on disk comes before the hub. Where neither has it, the answer comes in seconds.
 
     Args:
         name: see above. Of a folder, a file with the word `valid`, `val`, `dev` or `eval` in its name becomes the split
@@ -62,6 +62,7 @@ def load(
         folder: where GLUE's files are.
         config: which configuration of a data set on the hub.
         unit: of running text: cut into "sentence", "paragraph" or "line".
+        quoted: whether quotes enclose fields of a .tsv that hold tabs or line ends, as pandas writes them.
         label: the column of the labels, which becomes `label`.
         labels: the names of all classes, in the order of their integers. Without it names become the integers that
             GLUE gives them, other names alphabetical ones (`data.labels`); with `labels=()` they stay names.
@@ -83,7 +84,7 @@ def load(
     elif family == "glue" and (folder is not None or not path.exists()):
         splits = _glue(choose(glue.TASKS, task, "GLUE task"), folder)
     elif path.exists():
-        splits = _local(path, unit)
+        splits = _local(path, unit, quoted)
     elif (
         folder is not None or path.is_absolute() or path.suffix.lower() in PROSE | TABLES
     ):
@@ -147,7 +148,7 @@ def _glue(task: glue.GlueTask, folder: str | Path | None) -> DatasetDict:
 # Files
 
 
-def _local(path: Path, unit: Unit) -> DatasetDict:
+def _local(path: Path, unit: Unit, quoted: bool) -> DatasetDict:
     """What a file or a folder holds."""
     from datasets import DatasetDict, concatenate_datasets, load_from_disk
 
@@ -168,7 +169,7 @@ def _local(path: Path, unit: Unit) -> DatasetDict:
         if files[0].suffix.lower() in PROSE:
             parts[split] = _prose(files, unit)
             continue
-        tables = list(map(_table, files))
+        tables = [_table(file, quoted) for file in files]
         for file, rows in zip(files, tables, strict=True):
             if rows.features != tables[0].features:
                 raise ValueError(
@@ -237,10 +238,10 @@ def _prose(files: Sequence[Path], unit: Unit) -> Dataset:
     return Dataset.from_dict({"text": texts}, Features(text=Value("string")))
 
 
-def _table(file: Path) -> Dataset:
+def _table(file: Path, quoted: bool) -> Dataset:
     """One table as a dataset. Fields are numbers where all of a column are."""
     from datasets import Dataset
-    from pyarrow import ArrowInvalid, Table, csv, parquet
+    from pyarrow import csv, parquet
 
     ending = file.suffix.lower()
     if ending == ".parquet":
@@ -252,32 +253,22 @@ def _table(file: Path) -> Dataset:
         return Dataset.from_list([names | row for row in rows])
     if file.name.startswith("sts-"):
         return glue.sts_rows(file)
-    comma, text = ending == ".csv", file.read_text("utf-8-sig")
-    if comma and text.count('"') % 2:
+    quotes, text = quoted or ending == ".csv", file.read_text("utf-8-sig")
+    if quotes and text.count('"') % 2:
         raise ValueError(
             f"A quote in {file} is never closed: all that follows would be one field."
         )
     headless = glue.TABLES["headless"].get(file.absolute().parent.name)
-
-    def read(quotes: bool) -> Table:
-        return csv.read_csv(
-            BytesIO(text.encode()),
-            csv.ReadOptions(column_names=headless, block_size=2**30),
-            csv.ParseOptions(
-                delimiter="," if comma else "\t",
-                quote_char=quotes and '"',
-                newlines_in_values=quotes,
-            ),
-            csv.ConvertOptions(null_values=[], true_values=[], false_values=[]),
-        )
-
-    try:
-        table = read(quotes=comma)
-    except ArrowInvalid:
-        # A .tsv whose fields hold line ends is quoted, as pandas writes it; an odd number of quotes is none.
-        if comma or text.count('"') % 2 or '"' not in text:
-            raise
-        table = read(quotes=True)
+    table = csv.read_csv(
+        BytesIO(text.encode()),
+        csv.ReadOptions(column_names=headless, block_size=2**30),
+        csv.ParseOptions(
+            delimiter="," if ending == ".csv" else "\t",
+            quote_char=quotes and '"',
+            newlines_in_values=quotes,
+        ),
+        csv.ConvertOptions(null_values=[], true_values=[], false_values=[]),
+    )
     if headless:
         rows = Dataset(table)
         return rows.map(lambda label: {"label": label - 1}, input_columns="label")
