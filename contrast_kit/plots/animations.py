@@ -88,6 +88,13 @@ class Animation:
     measures: dict[str, list[float]]
     circle: bool
 
+    def __repr__(self) -> str:
+        first, *_, last = self.maps
+        points = len(self.maps[first])
+        return (
+            f"Animation of {points} vectors in {len(self.maps)} frames, {first} to {last}"
+        )
+
     def _repr_html_(self) -> str:
         """The player: one canvas, a button and a slider, in plain HTML that needs nothing from elsewhere.
 
