@@ -70,10 +70,12 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     chosen, _ = first.parse_known_args(arguments)
     recipe = recipes.recipe(arguments[0], chosen.scale, start=chosen.start is not None)
     options = _parser(cls, recipe).parse_args(arguments[1:])
-    given = vars(options)
+    values = vars(options)
 
     def of(kind: type) -> dict[str, Any]:
-        return {name: given[name] for name in kind.__dataclass_fields__ if name in given}
+        return {
+            name: values[name] for name in kind.__dataclass_fields__ if name in values
+        }
 
     training = of(ck.Training)
     if "epochs" in training or "steps" in training:  # one replaces the other

@@ -148,11 +148,11 @@ def _renamed(split: str, rows: Dataset, label: str) -> Dataset:
     return rows.rename_column(label, "label")
 
 
-def _names(columns: Mapping[str, list], given: Sequence[str]) -> set[str]:
+def _names(columns: Mapping[str, list], known: Sequence[str]) -> set[str]:
     """The different names in the splits; none may be empty or say "NA": that would be a class, and move the others."""
     names = set()
     for split, values in columns.items():
-        for name in {*values} - {None, *given}:
+        for name in {*values} - {None, *known}:
             if _plain(name) in MISSING:
                 raise ValueError(
                     f"Row {values.index(name)} of {split!r} has the label {name!r}, which often says that there is "

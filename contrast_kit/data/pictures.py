@@ -243,8 +243,8 @@ class Regions(Texts):
         self.text_ids = torch.tensor(numbered(map(tuple, pairs.tolist())))  # [N]
         self.answers, self.answer_scores = answers, None
         if answers is not None:
-            given = column(rows, "answers" if "answers" in names else "answer")
-            self.answer_scores = answer_scores(given, answers)  # [N, A]
+            people = column(rows, "answers" if "answers" in names else "answer")
+            self.answer_scores = answer_scores(people, answers)  # [N, A]
 
     def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
         """The rows `indices` as one padded batch; pictures are padded to the most regions among them."""

@@ -244,7 +244,9 @@ class Paraphrased(Texts):
         >>> len(Paraphrased.of_pairs(pairs, train_tokenizer(sum(pairs, ()), vocab_size=99)))
         5
         """
-        rows = [{"text": one, "text/0": one, "text/1": other} for one, other in pairs]
+        rows = [
+            {"text": first, "text/0": first, "text/1": second} for first, second in pairs
+        ]
         texts = cls(rows, tokenizer, "text", max_length)
         texts.text_ids = _meanings(pairs)
         return texts

@@ -16,30 +16,30 @@ def measured(
     encoder: Any, pairs: Sequence[list[str]] | None, texts: list[str] | None
 ) -> dict[str, Any]:
     """The cosines of similar and of random pairs, and the vectors of the texts, [N, D]. ValueError: one is NaN."""
-    seen = {}
+    space = {}
     if pairs is not None:
         a, b = (encoder.encode(side) for side in pairs)  # [P, D] each
         groups = torch.arange(len(a)).repeat(2)
         random = ck.geometry.random_pair_cosines(torch.cat([a, b]).cpu(), groups=groups)
-        seen["cosines"] = ck.geometry.pair_cosines(a, b).cpu(), random
+        space["cosines"] = ck.geometry.pair_cosines(a, b).cpu(), random
     if texts is not None:
-        seen["vectors"] = encoder.encode(texts).cpu()
-        if not seen["vectors"].isfinite().all():
+        space["vectors"] = encoder.encode(texts).cpu()
+        if not space["vectors"].isfinite().all():
             raise NotFiniteError(
                 "A vector holds NaN or infinity: the model has diverged; lower its lr."
             )
-    return seen
+    return space
 
 
 def moment(
-    step: int, seen: Mapping[str, Any], last: np.ndarray | None = None
+    step: int, space: Mapping[str, Any], last: np.ndarray | None = None
 ) -> tuple[dict[str, Any], np.ndarray | None]:
     """Sphere and cosines as the page gets them, coordinates in thousandths, which travel faster; and the sphere."""
     points, sphere = None, None
-    if "vectors" in seen:
-        points, share = on_sphere(seen["vectors"].double().numpy(), last)
+    if "vectors" in space:
+        points, share = on_sphere(space["vectors"].double().numpy(), last)
         sphere = {"points": (1000 * points).round().astype(int).tolist(), "share": share}
-    return {"step": step, "sphere": sphere, "hills": hills(seen)}, points
+    return {"step": step, "sphere": sphere, "hills": hills(space)}, points
 
 
 def curve(
@@ -52,12 +52,12 @@ def curve(
     return {name: [float(f"{row[name]:.5g}") for row in shown] for name in names}
 
 
-def hills(seen: Mapping[str, Any]) -> dict[str, Any] | None:
+def hills(space: Mapping[str, Any]) -> dict[str, Any] | None:
     """Cosines of similar and of random pairs, counted in bins from -1 to 1, and their means."""
-    if "cosines" not in seen:
+    if "cosines" not in space:
         return None
     counted = {}
-    for kind, cosines in zip(("similar", "random"), seen["cosines"], strict=True):
+    for kind, cosines in zip(("similar", "random"), space["cosines"], strict=True):
         counts, _ = np.histogram(cosines.numpy(), bins=BINS, range=(-1, 1))
         counted[kind] = {"counts": counts.tolist(), "mean": float(cosines.mean())}
     return counted

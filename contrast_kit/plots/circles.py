@@ -65,21 +65,21 @@ def circle(
     width, height = (4.4, 4.0) if single else (WIDTH, 3.2)
     figure, drawn = panels(sets, height, columns, title, width)
     reach = MARGIN if names is None else ROOM_FOR_WORDS
-    for panel, name, at in drawn:
-        kinds = None if labels is None else texts(labels, "labels", len(at))
-        at = rings(at, kinds)
+    for panel, name, points in drawn:
+        kinds = None if labels is None else texts(labels, "labels", len(points))
+        points = rings(points, kinds)
         turn = np.linspace(0, 2 * np.pi, 361)
         panel.plot(np.cos(turn), np.sin(turn), color=FAINT, linewidth=1.2, zorder=0)
         panel.plot(0, 0, "+", color=FAINT, zorder=0)
-        size, alpha = (55, 1) if len(at) < MANY else (14, 0.6)
-        dots(panel, at, kinds, s=size, alpha=alpha, linewidths=0.6, zorder=2)
-        join(panel, at, pairs, color="#888888", linewidth=0.9, zorder=1)
-        force = arrows.get(name, np.zeros_like(at)) / unit
+        size, alpha = (55, 1) if len(points) < MANY else (14, 0.6)
+        dots(panel, points, kinds, s=size, alpha=alpha, linewidths=0.6, zorder=2)
+        join(panel, points, pairs, color="#888888", linewidth=0.9, zorder=1)
+        force = arrows.get(name, np.zeros_like(points)) / unit
         look = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.008}
-        panel.quiver(*at.T, *force.T, color=INK, zorder=3, **look)
+        panel.quiver(*points.T, *force.T, color=INK, zorder=3, **look)
         if names is not None:
-            _write_names(panel, at, texts(names, "names", len(at)))
-        reach = max(reach, np.abs([at, at + force]).max() + 0.12)
+            _write_names(panel, points, texts(names, "names", len(points)))
+        reach = max(reach, np.abs([points, points + force]).max() + 0.12)
     for panel, *_ in drawn:  # one scale for all
         ends = {"xlim": (-reach, reach), "ylim": (-reach, reach)}
         panel.set(**ends, aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
@@ -90,17 +90,17 @@ def circle(
     return figure
 
 
-def rings(at: np.ndarray, kinds: list[str] | None, gap: float = 0.08) -> np.ndarray:
+def rings(points: np.ndarray, kinds: list[str] | None, gap: float = 0.08) -> np.ndarray:
     """Many points as one ring per kind, each `gap` further out, so that no kind hides another: [N, 2] -> [N, 2]."""
-    if kinds is None or len(at) < MANY:
-        return at
+    if kinds is None or len(points) < MANY:
+        return points
     order = in_order(kinds)
-    return at * np.array([[1 + gap * order.index(kind)] for kind in kinds])
+    return points * np.array([[1 + gap * order.index(kind)] for kind in kinds])
 
 
-def _write_names(panel, at, words):
+def _write_names(panel, points, words):
     """Write each name outside its point, those of near points spread apart along the circle."""
-    fan = np.arctan2(at[:, 1], at[:, 0])
+    fan = np.arctan2(points[:, 1], points[:, 0])
     order = fan.argsort()
     for _ in range(100):
         # The last and the first meet round the circle.

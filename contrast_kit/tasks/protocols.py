@@ -30,15 +30,15 @@ from contrast_kit.tasks.protocol import Protocol
 NONE = {"all": None, "none": None}
 
 
-def _value(said: Any) -> Any:
+def _value(cell: Any) -> Any:
     """What a cell of the file stands for."""
-    if isinstance(said, dict):
-        return {_key(key): _value(each) for key, each in said.items()}
-    if isinstance(said, list):
-        return tuple(map(_value, said))
-    if isinstance(said, str) and said.startswith("papers."):
-        return reduce(getitem, said.split(".")[1:], vars(papers))
-    return NONE.get(said, said)
+    if isinstance(cell, dict):
+        return {_key(key): _value(each) for key, each in cell.items()}
+    if isinstance(cell, list):
+        return tuple(map(_value, cell))
+    if isinstance(cell, str) and cell.startswith("papers."):
+        return reduce(getitem, cell.split(".")[1:], vars(papers))
+    return NONE.get(cell, cell)
 
 
 def _key(word: str) -> str | int | None:

@@ -94,7 +94,7 @@ class Results:
         rows, rule = [], self.protocol.report
         for kind, runs in self._runs().groupby(KIND, sort=False):
             test, reported = runs["test"], selected_runs(runs, self.protocol)["test"]
-            found = {
+            row = {
                 "metric": runs["metric"].iloc[0],
                 "reported": reported.agg("median" if rule == "median" else "mean"),
                 "reported_sd": reported.std(ddof=self.protocol.ddof),
@@ -104,7 +104,7 @@ class Results:
                 "highest": test.max(),
                 "runs": len(runs),
             }
-            rows.append(found | _about(kind, runs, "test"))
+            rows.append(row | _about(kind, runs, "test"))
         return pd.DataFrame(rows)
 
     def differences(self, baseline: str) -> "pd.DataFrame":
@@ -135,9 +135,9 @@ class Results:
         rows = []
         for kind, of in pairs.groupby(KIND, sort=False):
             d = of["difference"]
-            found = {"baseline": baseline, "difference": d.mean(), "pairs": len(d)}
-            found["wins"] = (np.sign(d).mean() + 1) / 2
-            rows.append(found | _about(kind, of, "difference"))
+            row = {"baseline": baseline, "difference": d.mean(), "pairs": len(d)}
+            row["wins"] = (np.sign(d).mean() + 1) / 2
+            rows.append(row | _about(kind, of, "difference"))
         return pd.DataFrame(rows)
 
     def intervals(self, baseline: str) -> dict[str, tuple[float, float, float]]:

@@ -37,5 +37,5 @@ def pictures() -> Pictures:
 
     Features have mean 0 and deviation 1 over the regions of the *training* scenes.
     """
-    seen = stack_pictures(read("regions"), GOODS, COLOURS)
-    return seen.standardised(image_ids("train"))
+    regions = stack_pictures(read("regions"), GOODS, COLOURS)
+    return regions.standardised(image_ids("train"))

@@ -124,8 +124,8 @@ def draw_record(
         record = Opinion(good, pick(rng, corner["axis"]), polarity, pick(rng, (1, 2, 3)))
         record = replace(record, number=pick(rng, (2, 2, 1, 1, 1)))
     else:
-        told = {Visit: ("who", "action", "number"), Stock: ("number", "shelf")}[kind]
-        record = kind(good=good, **{name: draw(rng, corner[name]) for name in told})
+        always = {Visit: ("who", "action", "number"), Stock: ("number", "shelf")}[kind]
+        record = kind(good=good, **{name: draw(rng, corner[name]) for name in always})
     if details is None:
         details = pick(rng, (0, 1, 1, 2, 2, 3))
     return add_details(record, details, rng)

@@ -74,8 +74,8 @@ def blimp(
 def blimp_files(folder: Path) -> list[Path]:
     """BLiMP's files, in this folder or in its `blimp` or `data`; none where they are not there."""
     homes = (folder, folder / "blimp", folder / "data")
-    found = (sorted(home.glob("*.jsonl")) for home in homes)
-    return next(filter(None, found), [])
+    files = (sorted(home.glob("*.jsonl")) for home in homes)
+    return next(filter(None, files), [])
 
 
 def pseudo_log_likelihoods(

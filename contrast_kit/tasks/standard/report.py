@@ -80,8 +80,8 @@ def evaluate(
     for part in parts:
         rows += [(part, *row) for row in measure[part]()]
         if progress:
-            found = [row for row in rows if row[0] == part]
-            print(f"{part}: {len(found)} measurements", flush=True)
+            count = sum(row[0] == part for row in rows)
+            print(f"{part}: {count} measurements", flush=True)
     if not rows:
         raise ValueError(
             f"{folder or 'The toyshop'} holds nothing to measure of {', '.join(parts)}; blimp also needs a trained "
