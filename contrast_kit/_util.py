@@ -1,5 +1,6 @@
 """Small helpers that know nothing of language models: warnings, misspelled names, files that come with the kit."""
 
+import os
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -43,6 +44,14 @@ def seeded(seed: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(int(seed))
         yield
+
+
+def progress_bar(*arguments: Any, show: bool = True, **options: Any) -> Any:
+    """A bar of tqdm, in notebooks as a widget; none where TQDM_DISABLE is set, which the widget would not read."""
+    from tqdm.auto import tqdm
+
+    disable = not show or bool(os.environ.get("TQDM_DISABLE"))
+    return tqdm(*arguments, disable=disable, **options)
 
 
 def warn(message: str) -> None:

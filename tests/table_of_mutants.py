@@ -459,7 +459,7 @@ MUTANTS = [
     (
         "short rows",
         "data/load.py",
-        "if comma and text.count('\"') % 2:",
+        "if quotes and text.count('\"') % 2:",
         "if False:",
         "data_load: lose_a_row",
     ),

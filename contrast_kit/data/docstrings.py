@@ -22,6 +22,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from contrast_kit._util import progress_bar
 from contrast_kit.data.cache import cached
 from contrast_kit.data.prose import split_sentences
 
@@ -88,9 +89,8 @@ def harvest(sources: Iterable[tuple[str, Path]]) -> DataFrame:
     [['shop', 'Find the price of a toy.'], ['shop', 'It is given in cents.']]
     """
     from pandas import DataFrame
-    from tqdm.auto import tqdm
 
-    bar = tqdm(list(sources), "reading docstrings", unit=" files")
+    bar = progress_bar(list(sources), "reading docstrings", unit=" files")
     known: set[str] = set()
     rows = []
     number = 0

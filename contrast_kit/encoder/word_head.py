@@ -39,6 +39,8 @@ def modules(model: nn.Module) -> list[Callable[[Tensor], Tensor]]:
         return [getattr(model, name) for name in DISTILBERT]
     if kind == "lxmert":
         return [model.cls.predictions]
+    if kind in ("xlm", "flaubert"):  # their last module gives a tuple
+        return [model.get_output_embeddings()]
     return [
         module
         for name, module in model.named_children()

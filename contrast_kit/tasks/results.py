@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from contrast_kit._util import choose
+from contrast_kit._util import choose, progress_bar
 from contrast_kit.data.drafts import draft_of
 from contrast_kit.tasks.protocol import Protocol
 
@@ -228,7 +228,6 @@ def collect(
         ValueError: for a folder with a run of another `setting`.
     """
     import pandas as pd
-    from tqdm.auto import tqdm
 
     file, done = None, {}
     if folder is not None:
@@ -243,7 +242,7 @@ def collect(
             )
     try:
         left = [key for key in plan if key not in done]
-        for key in tqdm(left, unit="run", disable=not progress):
+        for key in progress_bar(left, unit="run", show=progress):
             began = time.monotonic()
             row = dict(zip(KEY, key, strict=True)) | make(key)
             done[key] = row | {"setting": plan[key], "seconds": time.monotonic() - began}

@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 from torch import nn
-from tqdm.auto import tqdm
 
 from contrast_kit import checks
+from contrast_kit._util import progress_bar
 from contrast_kit.checks import NotFiniteError
 from contrast_kit.data.batches import make_batches
 from contrast_kit.data.stream import prepare_texts
@@ -123,9 +123,8 @@ class _Loop:
             if resume:
                 self.restore()
             self.objective.train()
-            bar = tqdm(
-                total=self.total, initial=result.steps, unit="step", disable=not show
-            )
+            counts = dict(total=self.total, initial=result.steps, unit="step")
+            bar = progress_bar(show=show, **counts)
             start = time.monotonic() - result.seconds
             try:
                 while result.steps < self.total:
@@ -203,7 +202,7 @@ class _Loop:
         return steps % self.training.log_every == 0 or steps == self.total
 
     def log(
-        self, parts: dict[str, Any], callback: Callable[[Run], None] | None, bar: tqdm
+        self, parts: dict[str, Any], callback: Callable[[Run], None] | None, bar: Any
     ) -> None:
         """Add a row to the history where one is due, show it, and hand the run to the callback."""
         result = self.result

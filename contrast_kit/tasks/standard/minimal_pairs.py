@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from contrast_kit._util import progress_bar
 from contrast_kit.encoder import Encoder
 from contrast_kit.tasks.probes import scores_where_hidden
 
@@ -47,7 +48,6 @@ def blimp(
         the mean of the phenomena, as in the paper.
     """
     from pandas import DataFrame
-    from tqdm.auto import tqdm
 
     score = encoder
     if isinstance(encoder, Encoder):
@@ -58,7 +58,7 @@ def blimp(
             f"{folder} holds no .jsonl of BLiMP: name the folder with its 67 files."
         )
     rows = {}
-    for file in tqdm(files, "BLiMP", disable=not progress):
+    for file in progress_bar(files, "BLiMP", show=progress):
         lines = file.read_text("utf-8").splitlines()[:limit]
         pairs = [json.loads(line) for line in lines]
         sides = [[pair[f"sentence_{side}"] for pair in pairs] for side in ("good", "bad")]
