@@ -49,6 +49,7 @@ def write(course: dict[str, Any], root: Path, source: Path) -> None:
     written = {
         "index": front(course, root, source),
         "glossary": glossary(root),
+        "faq": faq(root),
         "equations": equations(course, root, source),
         "panels": panels(course, source),
         "ledger": ledger(root / "data" / "recorded", source),
@@ -66,16 +67,23 @@ def glossary(root: Path) -> str:
     return re.sub(r"\((\w+\.ipynb)\)", r"(notebooks/\1)", text)
 
 
+def faq(root: Path) -> str:
+    """Questions and answers; what lies outside the site is named, not linked."""
+    text = (root / "docs" / "faq.md").read_text("utf-8")
+    text = text.replace("](../notebooks/", "](notebooks/")
+    return re.sub(r"\[([^\]]*)\]\(\.\./[^)]*\)", r"`\1`", text)
+
+
 # -- the front ---------------------------------------------------------------------------------------------------------
 
 
 def front(course: dict[str, Any], root: Path, source: Path) -> str:
-    """The first page: a card for each notebook, with its picture and what the README says readers take away."""
+    """The first page: a card for each notebook, with its picture, and its row of the README's table in words."""
     cards, readme = [], (root / "README.md").read_text("utf-8")
     for name, notebook in course.items():
         title = html.escape(re.match(r"# (.*)", notebook.cells[0].source)[1])
-        row = re.search(rf"\(notebooks/{name}\.ipynb\)(.*)", readme)
-        said = " ".join(re.sub(r"<[^>]*>|[*|`]", " ", row[1] if row else "").split())
+        row = re.search(rf"\(notebooks/{name}\.ipynb\) \| (.*) \| (.*) \| (.*) \|", readme)
+        said = f"{row[3]} · {row[1]}, {row[2]} min" if row else ""
         picture = chosen(name, root, source) or thumbnail(course, name, "", source)
         image = f'<img src="{picture[0]}" alt="" loading="lazy">' if picture else ""
         cards.append(f'<a href="notebooks/{name}.html">{image}<b>{title}</b><span>{html.escape(said)}</span></a>')

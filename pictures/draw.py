@@ -8,7 +8,6 @@
 import base64
 import io
 import json
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -164,33 +163,6 @@ def thumbnails(folder: Path) -> None:
         few.save(folder / f"{notebook.stem}.png", optimize=True)
 
 
-def badges(file: Path) -> None:
-    """What pyproject.toml says, as badges that need nothing from elsewhere."""
-    project = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]
-    torch_needed = next(need for need in project["dependencies"] if need.startswith("torch"))
-    said = {
-        "version": project["version"],
-        "Python": project["requires-python"].replace(">=", "≥ "),
-        "PyTorch": torch_needed.removeprefix("torch").replace(">=", "≥ "),
-        "licence": project["license"],
-    }
-    pieces, x = [], 0
-    for (name, value), tone in zip(said.items(), ("#0072B2", "#0072B2", "#B34E00", "#00704F"), strict=True):
-        left, right = (round(7.2 * len(words) + 14) for words in (name, value))
-        pieces.append(
-            f'<rect x="{x}" width="{left + right}" height="20" rx="3" fill="#555"/>'
-            f'<path d="M{x + left} 0h{right - 3}a3 3 0 0 1 3 3v14a3 3 0 0 1-3 3h-{right - 3}z" fill="{tone}"/>'
-            f'<text x="{x + left / 2}" y="14">{name}</text><text x="{x + left + right / 2}" y="14">{value}</text>'
-        )
-        x += left + right + 6
-    label = ", ".join(f"{name} {value}" for name, value in said.items())
-    file.write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{x - 6}" height="20" role="img" aria-label="{label}">'
-        f'<title>{label}</title><g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" '
-        f'font-size="11">{"".join(pieces)}</g></svg>\n'
-    )
-
-
 def stored(notebook: Path) -> list[str]:
     """The PNG pictures among the stored outputs, in base64."""
     cells = json.loads(notebook.read_text())["cells"]
@@ -200,7 +172,6 @@ def stored(notebook: Path) -> list[str]:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    badges(HERE / "badges.svg")
     with matplotlib.rc_context(fname=STYLE):
         thumbnails(HERE / "thumbnails")
         learning(HERE / "learning.gif")

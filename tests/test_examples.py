@@ -219,9 +219,9 @@ def test_the_adapter_gives_mteb_the_encoder_s_vectors_and_cosines(encoder):
     assert torch.allclose(adapter.similarity_pairwise(vectors, vectors), torch.ones(3))
 
 
-def test_the_readme_shows_the_lines_of_the_plain_loop():
-    readme = (EXAMPLES.parent / "README.md").read_text()
-    (block,) = re.findall(r"^```py\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+def test_the_faq_shows_the_lines_of_the_plain_loop():
+    faq = (EXAMPLES.parent / "docs" / "faq.md").read_text("utf-8")
+    (block,) = re.findall(r"^```py\n(.*?)^```", faq, re.MULTILINE | re.DOTALL)
     calls = [line.split(" = ")[-1].removeprefix("loss") for line in block.splitlines()]
     script = (EXAMPLES / "plain_loop.py").read_text()
     assert calls == [

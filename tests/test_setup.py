@@ -17,6 +17,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import contrast_kit as ck
 from contrast_kit.__main__ import main
 
 ROOT = Path(__file__).parents[1]
@@ -168,6 +169,8 @@ def test_tracked_files_name_no_machine():
 
 # ---- the README keeps its word
 
+TOPICS = {"goal": "sport", "vote": "politics"}
+
 
 def test_readme_commands_exist():
     readme = (ROOT / "README.md").read_text()
@@ -216,33 +219,33 @@ def test_readme_example_learns_what_is_printed_below_it(tmp_path, monkeypatch, c
     assert float(theirs["after"]) == pytest.approx(float(ours["after"]), abs=0.06)
 
 
-def test_readme_s_lines_on_data_of_one_s_own_run(tmp_path, monkeypatch):
-    """As they stand there, in a folder with such files; and what stands in their comments."""
-    readme = (ROOT / "README.md").read_text()
-    (code,) = re.findall(
-        r"^```python\n(.*?)^```",
-        readme.partition("\n## Data\n")[2],
-        re.MULTILINE | re.DOTALL,
-    )
-    (tmp_path / "mine").mkdir()
-    for split in ("train", "validation"):
-        rows = [
-            {"review": f"a {word} film {n}", "label": word}
-            for n in range(10)
-            for word in ("good", "bad")
-        ]
-        (tmp_path / "mine" / f"{split}.jsonl").write_text(
-            "\n".join(map(json.dumps, rows))
-        )
-    code += """
-import pandas
-frame = pandas.DataFrame({"review": ["good", "bad"], "label": [1, 0]})
-assert len(ck.data.Texts(frame.to_dict("records"), tokenizer, columns="review")) == 2
-assert rows[0] == mine.train[0] == {"review": "a good film 0", "label": 1}
-assert len(texts) == 20 and len(pairs) == 1 and tuned.best
-"""
+def test_readme_from_a_table_of_ones_own_to_a_saved_encoder(tmp_path, monkeypatch):
+    """As it stands there, in a folder with such a file."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    blocks = r"^```python\n(.*?)^```"
+    (code,) = re.findall(blocks, readme.partition("\n## Data\n")[2], re.M | re.S)
+    assert len(code.strip().splitlines()) <= 8
+    rows = [
+        f"a {word} of {n},{topic}" for n in range(8) for word, topic in TOPICS.items()
+    ]
+    (tmp_path / "news.csv").write_text("\n".join(["body,topic", *rows]))
     monkeypatch.chdir(tmp_path)
     exec(code, {"__name__": "__main__"})
+    saved = ck.Encoder.from_pretrained("news-encoder")
+    assert saved.encode("a goal").shape == (1, saved.width)
+
+
+@pytest.mark.full
+def test_readme_post_trains_a_model_that_one_has(tmp_path, monkeypatch):
+    """As it stands there, with the kit's encoder in place of one of the hub."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    code = re.search(r"^```py\n(.*?)^```", readme, re.M | re.S)[1]
+    code = code.replace("roberta-base", "kit/books-mlm")
+    lines = [f"The {n}th kite flew over the old house." for n in range(40)]
+    (tmp_path / "my.txt").write_text("\n".join(lines))
+    monkeypatch.chdir(tmp_path)
+    exec(code, {"__name__": "__main__"})
+    assert (tmp_path / "my-encoder" / "modules.json").is_file()
 
 
 # ---- python -m contrast_kit check
