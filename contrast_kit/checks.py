@@ -95,7 +95,8 @@ def normalise(x: Tensor, name: str = "x") -> Tensor:
     """
     if x.dim() != 2:
         raise ValueError(
-            f"{name} must be [N, D], one vector a row, got shape {list(x.shape)}."
+            f"{name} must be [N, D], one vector a row, got shape {list(x.shape)}. Flatten several views of each "
+            "example, x.flatten(0, 1), and repeat their labels."
         )
     x = x.to(torch.promote_types(x.dtype, torch.float32))
     norm = torch.linalg.vector_norm(x, dim=1, keepdim=True)  # [N, D] -> [N, 1]

@@ -126,7 +126,7 @@ def test_labels_in_a_column_of_another_name(tmp_path):
 def test_names_that_cannot_apply_are_refused(tmp_path):
     numbers = write(tmp_path, "a.csv", "text,label\na,1\nb,0\n")
     for source in (numbers, write(tmp_path, "b.csv", "text,mood\na,good\n")):
-        with pytest.raises(ValueError, match="the labels of .* are no names"):
+        with pytest.raises(ValueError, match="name the column that has them"):
             data.load(source, labels=("bad", "good"))
     with pytest.raises(ValueError, match="numbered as .'negative', 'positive'.*, not as"):
         data.load("toyshop/sst2", labels=("positive", "negative"))

@@ -99,7 +99,8 @@ def number_splits(
     values = _names(named, names or ())
     if names and not values and not numbered:
         raise ValueError(
-            f"labels= names classes, but the labels of {hint} are no names: leave it out."
+            f"labels= names classes, but {hint} has no names of classes in a column 'label': name the column that has "
+            "them, label='topic', or leave labels= out."
         )
     ordered = list(names or ())
     if not names and not all(re.fullmatch(r"-?\d+", value) for value in values):

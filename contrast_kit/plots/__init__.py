@@ -67,3 +67,7 @@ __all__ = [
     "shelf",
     "similarity_matrix",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
