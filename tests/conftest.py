@@ -108,9 +108,9 @@ def generator():
 @pytest.fixture
 def blocks(monkeypatch):
     """A list that grows by each block of positions in which word scores are made: empty where all stand together."""
-    done, one_block = [], vocabulary._softmax
+    done, one_block = [], vocabulary.read_words
     monkeypatch.setattr(
-        vocabulary, "_softmax", lambda *args: done.append(1) or one_block(*args)
+        vocabulary, "read_words", lambda *args: done.append(1) or one_block(*args)
     )
     return done
 

@@ -40,10 +40,10 @@ def test_used_only_where_accurate_and_wanted_and_put_back(monkeypatch):
 
 
 def test_large_contrasts_use_it_by_themselves(monkeypatch):
-    before, seen, product = setting(), set(), tiles.Tiles._scores
+    before, seen, product = setting(), set(), tiles.Tiles.scores
     monkeypatch.setattr(kernels, "probe", lambda: ACCURATE)
     monkeypatch.setattr(
-        tiles.Tiles, "_scores", lambda *a: seen.add(setting()) or product(*a)
+        tiles.Tiles, "scores", lambda *a: seen.add(setting()) or product(*a)
     )
     x = torch.randn(60, 8, generator=torch.Generator().manual_seed(0)).requires_grad_()
     for y, expected in ((x, "bf16"), (x.double(), before)):  # it is a float32 product

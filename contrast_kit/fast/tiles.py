@@ -18,7 +18,7 @@ candidates, D width, R and C rows and columns of a tile.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -64,7 +64,9 @@ def self_log_sum_exp(
         distances = (0, *apart, *(-k for k in apart))
         return rows_log_sum_exp(x, x, tau, apart=distances, groups=groups, others=groups)
     z, scale = scaled(x, tau)
-    return _SelfSum.apply(z, groups, Tiles(scale, (0, *apart), tile_sides(x, tile)))
+    sides = tile_sides(x, tile)
+    kind = kind_of(x, len(x) ** 2)
+    return _SelfSum.apply(z, kind(scale, (0, *apart), sides, True, groups, groups))
 
 
 def rows_log_sum_exp(
@@ -105,8 +107,10 @@ def rows_log_sum_exp(
     z, scale = scaled(x.to(dtype), tau)
     c, _ = scaled(y.to(dtype), tau)
     rows = max(1, fast.scores_at_once(x.device) // len(y))
-    panels = Tiles(scale, (0, *apart) if partner else apart, (rows, len(y)))
-    return _RowsSum.apply(z, c, groups, others, panels, partner, torch.is_grad_enabled())
+    apart = (0, *apart) if partner else apart
+    kind = kind_of(x, len(x) * len(y))
+    panels = kind(scale, apart, (rows, len(y)), False, groups, others)
+    return _RowsSum.apply(z, c, panels, partner, torch.is_grad_enabled())
 
 
 def pair_log_sum_exp(x: Tensor, tau: float, *, tile: int | None = None) -> Tensor:
@@ -126,7 +130,7 @@ def pair_log_sum_exp(x: Tensor, tau: float, *, tile: int | None = None) -> Tenso
     """
     if overflows(tau, x.dtype, len(x) ** 2):
         return torch.logsumexp(self_log_sum_exp(x, tau, tile=tile), dim=0)
-    tiles = Tiles(1 / tau, (0,), tile_sides(x, tile))
+    tiles = Tiles(1 / tau, (0,), tile_sides(x, tile), True)
     return _PairSum.apply(x, tiles, torch.is_grad_enabled() and x.requires_grad)
 
 
@@ -164,56 +168,57 @@ def tile_sides(x: Tensor, tile: int | None = None) -> tuple[int, int]:
     return max(side // 2, 1), side
 
 
+def kind_of(x: Tensor, scores: int) -> type["Tiles"]:
+    """`Tiles`, or those of a GPU."""
+    if fast.fuses(x.device, scores):
+        return fast.fused.FusedTiles
+    return Tiles
+
+
 class Tiles:
     """How a matrix of scores is visited, tile after tile in the same memory: fresh pages would cost more than products.
 
     Args:
         scale: what dot products are multiplied by, 1/τ.
-        apart: entries (i, i + k) are -inf for each of these k (in `upper`, (i + k, i) as well). sides: R and C.
+        apart: entries (i, i + k) are -inf for each of these k, of an `upper` half (i + k, i) as well.
+        sides: R and C.
+        upper: only the tiles on and above the diagonal, and of them e^score in place of scores. The first of a strip
+            of rows begins with their own columns, and holds both (i, j) and (j, i); see `above`.
+        groups, others: [N] and [M] integers; scores of two rows with one number are -inf.
     """
 
-    def __init__(self, scale: float, apart: tuple, sides: tuple[int, int]):
-        self.scale, self.apart, self.sides, self.half = scale, apart, sides, fast.HALF
-
-    def upper(self, z: Tensor, groups: Tensor | None = None) -> Visits:
-        """Rows, columns and scores [R, C] of the tiles of z zᵀ on and above the diagonal; scores of a group are -inf.
-
-        The first tile of a strip of rows begins with their own columns, and holds both (i, j) and (j, i); see `above`.
-        """
-        for rows, columns, scores in self.all(z, z, groups, groups, upper=True):
-            if rows.start == columns.start:
-                for k in self.apart:
-                    scores.diagonal(-k).fill_(-torch.inf)
-            yield rows, columns, scores
-
-    def all(
+    def __init__(
         self,
-        z: Tensor,
-        c: Tensor,
-        groups: Tensor | None,
-        others: Tensor | None,
-        upper: bool = False,
-    ) -> Visits:
-        """The same for all tiles of z cᵀ; `groups` [N] and `others` [M] are compared."""
+        scale: float,
+        apart: tuple,
+        sides: tuple[int, int],
+        upper: bool,
+        groups: Tensor | None = None,
+        others: Tensor | None = None,
+    ):
+        self.scale, self.apart, self.sides, self.half = scale, apart, sides, fast.HALF
+        self.upper, self.groups, self.others = upper, groups, others
+
+    def all(self, z: Tensor, c: Tensor) -> Visits:
+        """Rows, columns and scores [R, C] of the tiles of z cᵀ."""
         room = self.room(z, c)
         if self.half:
             z, c = z.bfloat16(), c.bfloat16()
         for rows in slices(0, len(z), self.sides[0]):
-            for columns in slices(rows.start if upper else 0, len(c), self.sides[1]):
-                scores = self._scores(z[rows], c[columns], room)
+            start = rows.start if self.upper else 0
+            for columns in slices(start, len(c), self.sides[1]):
+                scores = self.scores(z[rows], c[columns], room)
                 for k in self.apart:
                     scores.diagonal(rows.start - columns.start + k).fill_(-torch.inf)
-                if groups is not None:
-                    scores.masked_fill_(
-                        groups[rows, None] == others[None, columns], -torch.inf
-                    )
-                yield rows, columns, scores
+                    if self.upper and rows.start == columns.start:
+                        scores.diagonal(-k).fill_(-torch.inf)
+                yield rows, columns, self.finished(scores, rows, columns)
 
     def room(self, z: Tensor, c: Tensor) -> Tensor:
         """Memory for one tile."""
         return z.new_empty(min(self.sides[0], len(z)) * min(self.sides[1], len(c)))
 
-    def _scores(self, x, y, room):
+    def scores(self, x: Tensor, y: Tensor, room: Tensor) -> Tensor:
         """scale x yᵀ / log 2, written into `room`: [R, D], [C, D] → [R, C]."""
         scores, scale = shaped(room, len(x), len(y)), self.scale / LOG_2
         if self.half:
@@ -221,6 +226,19 @@ class Tiles:
         else:
             torch.addmm(scores.T, y, x.T, beta=0, alpha=scale, out=scores.T)
         return scores
+
+    def finished(self, scores: Tensor, rows: slice, columns: slice) -> Tensor:
+        """In their place, the scores without those of a group, or e^score."""
+        if self.groups is not None:
+            same = self.groups[rows, None] == self.others[None, columns]  # [R, C]
+            scores.masked_fill_(same, -torch.inf)
+        if self.upper:
+            scores.exp2_()
+        return scores
+
+    def read(self, body: Callable, tile: Tensor, rows: slice, columns: slice, *more):
+        """What a function makes of a tile, which it may overwrite."""
+        return body(tile, *more)
 
     def add_product(self, total: Tensor, p: Tensor, z: Tensor) -> None:
         """total += scale p z, [R, C] x [C, D], in place."""
@@ -234,46 +252,51 @@ class _SelfSum(Function):
     """Symmetric: upper tiles only."""
 
     @staticmethod
-    def forward(ctx, z, groups, tiles):
+    def forward(ctx, z, tiles):
         total = z.new_zeros(len(z))
         with kernels.tile_products(z):
-            for rows, columns, scores in tiles.upper(z, groups):
-                terms = scores.exp2_()  # [R, C]
-                total[rows] += terms.sum(1)
-                others, mirrored = above(rows, columns, terms)
-                total[others] += mirrored.sum(0)
+            for rows, columns, terms in tiles.all(z, z):
+                across, down = tiles.read(_sums, terms, rows, columns)
+                total[rows] += across
+                others, mirrored = above(rows, columns, down[None])
+                total[others] += mirrored[0]
         # A single tile need not be made again.
         kept = terms if len(z) <= tiles.sides[0] else None
-        ctx.save_for_backward(z, groups, total, kept)
+        ctx.save_for_backward(z, total, kept)
         ctx.tiles = tiles
         return total.log()
 
     @staticmethod
     def backward(ctx, upstream):
-        z, groups, total, kept = ctx.saved_tensors
-        tiles = ctx.tiles
+        z, total, kept = ctx.saved_tensors
+        tiles, whole = ctx.tiles, slice(0, len(z))
         with torch.no_grad(), kernels.tile_products(z):
             # [N]; 0 for a row that meets no other
             weights = (upstream / total).masked_fill(total == 0, 0.0)
-            gradient = torch.zeros_like(z)
-            room = tiles.room(z, z)
-            for rows, columns, terms in _terms(tiles, z, groups, kept):
-                # What row i pulls on j and what row j pulls on i, in one tile: [R, C]
-                pulls = shaped(room, *terms.shape)
-                torch.add(weights[rows, None], weights[None, columns], out=pulls).mul_(
-                    terms
-                )
+            gradient, room = torch.zeros_like(z), tiles.room(z, z)
+            visits = tiles.all(z, z) if kept is None else [(whole, whole, kept)]
+            for rows, columns, terms in visits:
+                more = weights[rows], weights[columns], room, tiles.half
+                pulls = tiles.read(_mutual_pulls, terms, rows, columns, *more)
                 tiles.add_product(gradient[rows], pulls, z[columns])
                 others, mirrored = above(rows, columns, pulls)
                 tiles.add_product(gradient[others], mirrored.T, z[rows])
-        return first_derivative_only(gradient, z), None, None
+        return first_derivative_only(gradient, z), None
 
 
-def _terms(tiles, z, groups, kept):
-    """The upper tiles of e^score: the one that was kept, or all of them anew."""
-    if kept is not None:
-        return [(slice(0, len(z)), slice(0, len(z)), kept)]
-    return ((rows, columns, s.exp2_()) for rows, columns, s in tiles.upper(z, groups))
+def _sums(terms):
+    """Of rows and of columns, [R] and [C]."""
+    return terms.sum(1), terms.sum(0)
+
+
+def _mutual_pulls(terms, of_rows, of_columns, room, half):
+    """What row i pulls on j and what row j pulls on i, in one tile: [R, C], as the next product reads it."""
+    if room is not None:
+        room = shaped(room, *terms.shape)
+    pulls = torch.add(of_rows[:, None], of_columns[None, :], out=room).mul_(terms)
+    if half:
+        return pulls.bfloat16()
+    return pulls
 
 
 class _PairSum(Function):
@@ -282,8 +305,8 @@ class _PairSum(Function):
         total = 0.0  # Σ e_ij
         pull = torch.zeros_like(x) if grad else None  # Σ_j e_ij x_j / τ, [N, D]
         with kernels.tile_products(x):
-            for rows, columns, scores in tiles.upper(x):
-                terms = scores.exp2_()  # [R, C], 0 where a row meets itself
+            # [R, C], 0 where a row meets itself
+            for rows, columns, terms in tiles.all(x, x):
                 others, mirrored = above(rows, columns, terms)
                 total = total + terms.sum().double() + mirrored.sum().double()
                 if grad:
@@ -304,23 +327,23 @@ class _RowsSum(Function):
     """Anchors against candidates: panels of whole rows."""
 
     @staticmethod
-    def forward(ctx, z, c, groups, others, panels, partner, grad):
+    def forward(ctx, z, c, panels, partner, grad):
         value = z.new_empty(len(z))
         of_z = torch.zeros_like(z) if grad and z.requires_grad else None
         of_c = torch.zeros_like(c) if grad and c.requires_grad else None
         with kernels.tile_products(z):
-            for rows, pull in _pulls(z, c, groups, others, panels, partner, value):
+            for rows, pull in _pulls(z, c, panels, partner, value):
                 if of_z is not None:
                     panels.add_product(of_z[rows], pull, c)
                 if of_c is not None:
                     panels.add_product(of_c, pull.T, z[rows])
-        ctx.save_for_backward(z, c, groups, others, of_z, of_c, value)
+        ctx.save_for_backward(z, c, of_z, of_c, value)
         ctx.options = panels, partner
         return value
 
     @staticmethod
     def backward(ctx, upstream):
-        z, c, groups, others, of_z, of_c, value = ctx.saved_tensors
+        z, c, of_z, of_c, value = ctx.saved_tensors
         panels, partner = ctx.options
         # A row that meets nobody has no gradient, even where what comes from above is NaN.
         if not partner:
@@ -334,32 +357,41 @@ class _RowsSum(Function):
             elif of_c is not None:
                 of_c = torch.zeros_like(c)
                 value = torch.empty_like(upstream)
-                for rows, pull in _pulls(z, c, groups, others, panels, partner, value):
+                for rows, pull in _pulls(z, c, panels, partner, value):
                     panels.add_product(of_c, pull.mul_(upstream[rows, None]).T, z[rows])
         gradients = (first_derivative_only(gradient, z, c) for gradient in (of_z, of_c))
-        return *gradients, *[None] * 5
+        return *gradients, *[None] * 3
 
 
-def _pulls(z, c, groups, others, panels, partner, value):
+def _pulls(z, c, panels, partner, value):
     """For each panel its rows and what they pull on each candidate, [R, M]; their `value` is filled in."""
-    for rows, _, scores in panels.all(z, c, groups, others):
-        lowest = torch.finfo(scores.dtype).min
-        # [R]; a row that meets nobody has none
-        top = scores.amax(dim=1).clamp(min=lowest)
-        terms = scores.sub_(top[:, None]).exp2_()  # [R, M]
-        mass = terms.sum(dim=1)  # the largest term is 1, unless there is none
-        rest = top * LOG_2 + mass.log()
-        share = 1 / mass.clamp(min=1)  # [R]
-        if not partner:
-            value[rows] = rest
-            yield rows, terms.mul_(share[:, None])
-            continue
-        own = (z[rows] * c[rows]).sum(dim=1) * panels.scale  # [R]
-        value[rows] = softplus(rest - own)
-        wrong = torch.sigmoid(rest - own)  # what the softmax gives to the negatives
-        pull = terms.mul_((wrong * share)[:, None])
-        pull.diagonal(rows.start).copy_(-wrong)
+    own = None
+    for rows, columns, scores in panels.all(z, c):
+        if partner:
+            own = (z[rows] * c[rows]).sum(dim=1) * panels.scale  # [R]
+        more = own, panels.half
+        value[rows], wrong, pull = panels.read(_shares, scores, rows, columns, *more)
+        if partner:
+            pull.diagonal(rows.start).copy_(-wrong)
         yield rows, pull
+
+
+def _shares(scores, own, half):
+    """Of each row the value [R], what its softmax gives to others than the partner, [R], and its pulls [R, M]."""
+    lowest = torch.finfo(scores.dtype).min
+    # [R]; a row that meets nobody has none
+    top = scores.amax(dim=1).clamp(min=lowest)
+    terms = scores.sub_(top[:, None]).exp2_()  # [R, M]
+    mass = terms.sum(dim=1)  # the largest term is 1, unless there is none
+    rest = top * LOG_2 + mass.log()
+    value, wrong = rest, torch.ones_like(rest)
+    if own is not None:
+        value, wrong = softplus(rest - own), torch.sigmoid(rest - own)
+    share = 1 / mass.clamp(min=1)  # [R]
+    pull = terms.mul_((wrong * share)[:, None])
+    if half:
+        pull = pull.bfloat16()
+    return value, wrong, pull
 
 
 class _NoSecond(Function):

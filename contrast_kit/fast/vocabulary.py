@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from contrast_kit.fast import scores_at_once
+from contrast_kit import fast
 from contrast_kit.fast.tiles import first_derivative_only, slices
 
 Terms = Callable[..., Tensor]
@@ -136,7 +136,7 @@ def sum_over_words(
         >>> sum_over_words(lambda log_q: -log_q, states, weight, None, torch.tensor([1, 2, 3]))[0]
         tensor(20.7233)
     """
-    most = max(1, scores_at_once(states.device) // len(weight))
+    most = max(1, fast.scores_at_once(states.device) // len(weight))
     blocks = max(1, math.ceil(len(labels) / most))  # the fewest, of like size
     size = max(1, math.ceil(len(labels) / blocks))
     others = labels if others is None else others
@@ -146,7 +146,9 @@ def sum_over_words(
     )
     guesses = Guesses(log_q, torch.empty_like(words[0]), log_best, log_other)
     grad = torch.is_grad_enabled()
-    total = _Blocks.apply(terms, size, grad, words, guesses, states, weight, bias, *rows)
+    fused = fast.fuses(states.device, len(labels) * len(weight))
+    how = size, grad, fused
+    total = _Blocks.apply(terms, how, words, guesses, states, weight, bias, *rows)
     return total, guesses
 
 
@@ -154,27 +156,35 @@ class _Blocks(Function):
     """The gradient is ready when the sum is: a block's scores are used for both while they are there."""
 
     @staticmethod
-    def forward(ctx, terms, size, grad, words, guesses, states, weight, bias, *rows):
+    def forward(ctx, terms, how, words, guesses, states, weight, bias, *rows):
+        size, grad, fused = how
         kind, product = states.device.type, states.dtype
         if torch.is_autocast_enabled(kind):
             product = torch.get_autocast_dtype(kind)
         exact = torch.promote_types(product, torch.float32)
         inputs = (states, weight, bias, *rows)
         gradients = [None] * len(inputs)
-        for i, needed in enumerate(ctx.needs_input_grad[5:]):
+        for i, needed in enumerate(ctx.needs_input_grad[4:]):
             if grad and needed:
-                gradients[i] = torch.zeros_like(inputs[i], dtype=exact)
+                # Rows of states are written once, and need no digits to add in.
+                dtype = exact if i else states.dtype
+                gradients[i] = torch.zeros_like(inputs[i], dtype=dtype)
         total = states.new_zeros((), dtype=exact)
         with torch.autocast(kind, enabled=False):
             table = weight.to(product)  # [V, D], once and not for each block
             # scores of every block
-            room = states.new_empty(min(size, len(states)) * len(weight), dtype=exact)
+            home, room = fast.vocabulary, None
+            if fused:
+                home = fast.fused
+            else:
+                room = states.new_empty(min(size, len(states)) * len(weight), dtype=exact)
             for block in slices(0, len(states), size):
                 h = states[block].to(product)  # [R, D]
                 scores = _scores(h, table, bias, room)  # [R, V]
                 label, other = (ids[block].unsqueeze(1) for ids in words)  # [R, 1] each
-                # [R]
-                mass = _softmax(scores, label, other, [kept[block] for kept in guesses])
+                top, mass, *found = home.read_words(scores, label, other)
+                for kept, some in zip(guesses, found, strict=True):
+                    kept[block] = some
                 leaves = [
                     guesses.log_q[block].clone(),
                     *(row[block].detach() for row in rows),
@@ -191,8 +201,7 @@ class _Blocks(Function):
                     if gradient is not None:
                         gradient[block] = leaf.grad
                 slope = leaves[0].grad.unsqueeze(1)  # [R, 1]
-                # d log q / d scores = onehot(label) − softmax, times each position's slope
-                scores.mul_(-slope / mass.unsqueeze(1)).scatter_add_(1, label, slope)
+                scores = home.word_slopes(scores, top, mass, label, slope)
                 _add_products(scores, h, table, gradients, block)
         ctx.gradients = [
             g if g is None else g.to(x.dtype)
@@ -213,41 +222,47 @@ class _Blocks(Function):
             for gradient in gradients:
                 if gradient is not None:
                     gradient.mul_(scale.to(gradient.dtype))
-        return *[None] * 5, *(
+        return *[None] * 4, *(
             first_derivative_only(gradient, derived) for gradient in gradients
         )
 
 
 def _scores(states, weight, bias, room):
     """Word scores [R, V] in `room`: fresh memory for each block would not always be given back in time."""
-    scores = room[: len(states) * len(weight)].view(len(states), len(weight))
     if bias is None:
         bias = states.new_zeros(1)
+    if room is None:
+        return torch.addmm(bias.to(states.dtype), states, weight.T)
+    scores = room[: len(states) * len(weight)].view(len(states), len(weight))
     if states.dtype == room.dtype:
         return torch.addmm(bias, states, weight.T, out=scores)
     # A product in lower precision.
     return scores.copy_(torch.addmm(bias.to(states.dtype), states, weight.T))
 
 
-def _softmax(scores, label, other, guesses):
-    """Fill the guesses; the scores become e^(score - the largest), whose sums [R] are returned."""
-    log_q, best, log_best, log_other = guesses
-    top, best[:] = scores.max(1)  # [R] each
+def read_words(scores: Tensor, label: Tensor, other: Tensor) -> tuple[Tensor, ...]:
+    """The largest score [R], Σ e^(score - it), and the fields of `Guesses`; scores [R, V] become e^(score - it)."""
+    top, best = scores.max(1)  # [R] each
     # [R] each
     of_label, of_other = (scores.gather(1, word).squeeze(1) for word in (label, other))
     # [R, V] → [R]: the denominator, times exp(-top)
     mass = scores.sub_(top.unsqueeze(1)).exp_().sum(1)
-    torch.neg(mass.log(), out=log_best)
-    torch.add(of_label - top, log_best, out=log_q)
-    torch.add(of_other - top, log_best, out=log_other)
-    return mass
+    log_best = -mass.log()
+    return top, mass, of_label - top + log_best, best, log_best, of_other - top + log_best
+
+
+def word_slopes(
+    terms: Tensor, top: Tensor, mass: Tensor, label: Tensor, slope: Tensor
+) -> Tensor:
+    """In place of e^(score - top) [R, V]: d log q / d scores = onehot(label) − softmax, times each position's slope."""
+    return terms.mul_(-slope / mass.unsqueeze(1)).scatter_add_(1, label, slope)
 
 
 def _add_products(scores, states, weight, gradients, block):
     """From the gradient on a block's scores [R, V] to those on its states [R, D], the words [V, D] and the bias [V]."""
     of_states, of_weight, of_bias, *_ = gradients
     if of_bias is not None:
-        of_bias += scores.sum(0)
+        of_bias += scores.sum(0, dtype=of_bias.dtype)
     scores = scores.to(states.dtype)
     if of_states is not None:
         of_states[block] = scores @ weight
@@ -256,6 +271,9 @@ def _add_products(scores, states, weight, gradients, block):
     if states.dtype == of_weight.dtype:
         # in place: a second [V, D] would be the largest tensor here
         of_weight.addmm_(scores.T, states)
+        return
+    if scores.is_cuda:
+        of_weight += torch.mm(scores.T, states, out_dtype=of_weight.dtype)
         return
     parts = of_weight.split(WORDS_AT_ONCE), scores.split(WORDS_AT_ONCE, 1)
     for some, of_them in zip(*parts, strict=True):
