@@ -116,7 +116,7 @@ def limit() -> float:
 def resident() -> int:
     """Bytes of memory that this process holds now (0 where the system does not say)."""
     try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+        return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1]) * resource.getpagesize()
     except OSError:
         return 0
 
@@ -124,7 +124,8 @@ def resident() -> int:
 def peak() -> int:
     """The most bytes that this process has held."""
     try:
-        line = next(x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith("VmHWM"))
+        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+        line = next(x for x in lines if x.startswith("VmHWM"))
         return int(line.split()[1]) * 1024
     except (OSError, StopIteration):
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
@@ -142,7 +143,7 @@ def growth(call: Callable[[], object]) -> float:
         call()
         return (torch.cuda.max_memory_allocated() - before) / MIB
     if os.access("/proc/self/clear_refs", os.W_OK):
-        Path("/proc/self/clear_refs").write_text("5")  # Linux: forget the peak so far
+        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # Linux: forget the peak so far
     before = resident()
     call()
     return max(peak() - before, 0) / MIB
@@ -181,7 +182,7 @@ def machine() -> dict:
 
 def _processor() -> str:
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         name = platform.processor() or platform.machine()

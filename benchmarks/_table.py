@@ -9,7 +9,7 @@ class Table:
 
     def __init__(self, path: Path, keys: tuple[str, ...]) -> None:
         self.path, self.keys, self.grew = path, keys, False
-        self.rows = list(csv.DictReader(path.open())) if path.exists() else []
+        self.rows = list(csv.DictReader(path.open(encoding="utf-8"))) if path.exists() else []
 
     def has(self, *key: object) -> bool:
         return any([row[k] for k in self.keys] == [str(part) for part in key] for row in self.rows)

@@ -208,7 +208,7 @@ def train(
         encoder = ck.Encoder.small(texts.tokenizer, num_hidden_layers=4, pooling="mean", seed=seed)
     set_dropout(encoder, DROPOUT)
     place.mkdir(parents=True, exist_ok=True)
-    with open(place / "seconds.csv", "a", newline="") as file:
+    with open(place / "seconds.csv", "a", encoding="utf-8", newline="") as file:
         log, began = csv.writer(file), time.process_time()
 
         def note(run: ck.Run) -> None:
@@ -233,7 +233,7 @@ def processor_seconds(place: Path) -> dict[int, float]:
     Each sitting counts from 0, and repeats the steps since the last checkpoint: the last entry of a step counts.
     """
     cost, before, at = {}, 0.0, 0  # seconds of the steps up to a logged one, since the logged one before
-    with open(place / "seconds.csv", newline="") as file:
+    with open(place / "seconds.csv", encoding="utf-8", newline="") as file:
         for step, seconds, _ in csv.reader(file):
             if int(step) <= at or float(seconds) < before:
                 before = 0.0

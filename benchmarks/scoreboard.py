@@ -146,7 +146,7 @@ class Watch:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.spent = float(path.read_text()) if path.exists() else 0.0
+        self.spent = float(path.read_text(encoding="utf-8")) if path.exists() else 0.0
         self.since = time.process_time()
 
     def pause(self) -> float:

@@ -39,7 +39,7 @@ SETTINGS = dict(batch_size=12, lr=3e-4, max_length=224, stride=64, warmup=0.1)
 def articles(file: Path) -> list[list[dict]]:
     """The questions of each article; every third asked of another of its paragraphs, without an answer."""
     rng, found = Random(0), []
-    for article in json.loads(file.read_text())["data"]:
+    for article in json.loads(file.read_text(encoding="utf-8"))["data"]:
         paragraphs, rows = article["paragraphs"], []
         for paragraph in paragraphs:
             for question in paragraph["qas"]:

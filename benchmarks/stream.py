@@ -28,7 +28,7 @@ def write_lines(file: Path, lines: int) -> None:
     from contrast_kit.data import toyshop
 
     sentences, draw = toyshop.corpus(min(20_000, 2 * lines), seed=1), random.Random(0)
-    with file.open("w") as out:
+    with file.open("w", encoding="utf-8") as out:
         for line in range(lines):
             out.write(f"{draw.choice(sentences)} {draw.choice(sentences)}\n" + "\n" * (line % 20 == 19))
 

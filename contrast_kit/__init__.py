@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # for editors; at run time __getattr__ does the same, at firs
         objectives,
         plots,
         tasks,
+        training,
         vision,
     )
     from contrast_kit.data import papers

@@ -73,6 +73,15 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
+def rounded(number: float) -> str:
+    """Three digits for a reader, and no powers of ten.
+
+    >>> rounded(0.5333), rounded(14.96), rounded(210.2), rounded(32766)
+    ('0.533', '15', '210', '32,766')
+    """
+    return f"{number:.3g}" if number < 999.5 else f"{number:,.0f}"
+
+
 def meant(name: Any, names: Iterable[str], share: float = 0.65) -> str:
     """The end of a sentence about an unknown name: the known name that it resembles, else all known names.
 

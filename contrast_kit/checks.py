@@ -53,12 +53,20 @@ def reads(x: Tensor) -> bool:
     return not torch._C._are_functorch_transforms_active()
 
 
+def precise(*tensors: Any) -> torch.dtype:
+    """The dtype of a result: the widest of these tensors', and float32 at least."""
+    dtype = torch.float32
+    for x in tensors:
+        dtype = torch.promote_types(dtype, x.dtype)
+    return dtype
+
+
 def floats(x: Tensor, name: str) -> Tensor:
     """Numbers in float32 or better: half precision is raised before anything is summed."""
     if not isinstance(x, Tensor) or not x.is_floating_point():
         kind = x.dtype if isinstance(x, Tensor) else type(x).__name__
         raise TypeError(f"{name} must be a tensor of floating-point numbers, not {kind}.")
-    return x.to(torch.promote_types(x.dtype, torch.float32))
+    return x.to(precise(x))
 
 
 def vectors(x: Tensor, name: str, at_least: int = 1) -> Tensor:

@@ -165,7 +165,7 @@ def thumbnails(folder: Path) -> None:
 
 def stored(notebook: Path) -> list[str]:
     """The PNG pictures among the stored outputs, in base64."""
-    cells = json.loads(notebook.read_text())["cells"]
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     shown = [output.get("data", {}) for cell in cells for output in cell.get("outputs", [])]
     return ["".join(data["image/png"]) for data in shown if "image/png" in data]
 

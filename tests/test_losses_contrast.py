@@ -122,6 +122,17 @@ def test_info_nce_is_cmlm_eq_7(tau, K):
     close(mine, cmlm_eq_7(h.tolist(), tau))
 
 
+def test_symmetric_info_nce_is_clips_loss():
+    """Radford et al. 2021, figure 3: the cross-entropies over rows and over columns of one matrix of scores."""
+    a, b = vectors(5, 3), vectors(5, 3, seed=1)
+    total = 0.0
+    for i in range(5):
+        p = math.exp(sim(a[i], b[i]) / 0.1)
+        for scores in ([sim(a[i], x) for x in b], [sim(x, b[i]) for x in a]):
+            total -= math.log(p / sum(math.exp(s / 0.1) for s in scores)) / 10
+    close(info_nce(a, b, 0.1, symmetric=True), total)
+
+
 @pytest.mark.parametrize("tau", TAUS)
 def test_hard_negatives_are_candidates_of_every_anchor_in_info_nce(tau):
     """Eq. 7 with a longer sum: B candidates of view k, then H that are nobody's positive; they are trained too."""

@@ -272,7 +272,10 @@ def test_cssl_does_not_train_on_texts_that_nobody_rewords(tmp_path, capsys):
     ("arguments", "words"),
     [
         (["--data", "nowhere/at/all.txt"], "There is no file or folder"),
-        (["--part", "dress"], "no split (--part) 'dress'; there are train."),
+        (
+            ["--part", "dress"],
+            "no split (--part) 'dress'; there are train. The files of a folder",
+        ),
         (["--tau", "-1"], "tau must be a temperature"),
     ],
 )
@@ -286,13 +289,67 @@ def test_a_folder_of_another_run_is_refused(lines, tmp_path, capsys):
     words = command("mlm", lines, tmp_path / "run", "--steps", "1")
     assert main(words) == 0
     assert main([*words, "--lr", "1e-4"]) == 1
-    assert "training.lr = 0.001, not 0.0001" in capsys.readouterr().err
+    assert "--lr = 0.001, not 0.0001" in capsys.readouterr().err
     assert main([*words, "--fresh"]) == 1
     told = capsys.readouterr().err
     assert (
         "already holds step-00000001" in told
         and "on the command line without --fresh" in told
     )
+
+
+def test_other_settings_are_told_before_a_plan_by_the_names_of_their_options(
+    lines, tmp_path, capsys
+):
+    words = command("cmlm", lines, tmp_path, "--steps", "1")
+    assert main(words) == 0
+    words.remove("--no-plan")
+    for more in ("--tau 0.3", "--batch-size 6", "--pooling first", "--data toyshop/text"):
+        capsys.readouterr()
+        assert main([*words, *more.split(), "--save-every", "7"]) == 1
+        told = capsys.readouterr()
+        assert f"was made with {more.split()[0]} " in told.err
+        assert "negatives" not in told.out
+
+
+def test_a_finished_run_asked_for_again_changes_no_file(lines, tmp_path, capsys):
+    words = command("simcse", lines, tmp_path, "--steps", "2")
+    found = []
+    for more in ([], [], ["--chunk-size", "4"]):
+        assert main([*words, *more]) == 0 and "2 of 2 steps" in capsys.readouterr().out
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        found.append({path: path.stat().st_mtime_ns for path in files})
+    assert found[0] == found[1] == found[2]
+    (tmp_path / "history.csv").unlink()  # as of a run that was killed while it saved
+    assert main(words) == 0 and (tmp_path / "history.csv").is_file()
+
+
+OLD_TERMINAL = """
+import sys, warnings
+import contrast_kit as ck
+from contrast_kit.__main__ import main
+warnings.filterwarnings("error", category=EncodingWarning, module="contrast_kit")
+folder, quick = sys.argv[1], sys.argv[2:]
+run = ["train", "cmlm", "--folder", folder, "--steps", "2", *quick]
+for words in (["--help"], ["train", "--help"], ["check"], run):
+    assert main(words) == 0, words
+ck.data.scenes.pictures()
+"""
+
+
+@pytest.mark.full
+def test_in_an_old_encoding_all_is_said_and_kept(tmp_path):
+    """Redirected to cp1252, which has no arrow; and nothing is read or written in the locale's encoding."""
+    old = os.environ | {"PYTHONIOENCODING": "cp1252"}
+    program = ["-X", "warn_default_encoding", "-c", OLD_TERMINAL, str(tmp_path / "run")]
+    done = subprocess.run(
+        [sys.executable, *program, *QUICK], env=old, capture_output=True
+    )
+    told = done.stdout.decode("cp1252")
+    assert done.returncode == 0, done.stderr.decode("cp1252")
+    assert "loss" in told and r"\u2192" in told  # → in the report of the run
+    assert "No --data: this trains on toyshop/text" in told
+    assert ck.Encoder.from_pretrained(tmp_path / "run" / "encoder").width == 128
 
 
 def test_check_reports(capsys):

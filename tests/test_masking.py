@@ -130,6 +130,16 @@ def test_a_larger_p_selects_a_superset_and_split_changes_nothing_in_the_selectio
     assert (all_mask.input_ids[all_mask.selected] == MASK).all()
 
 
+def test_the_tokens_of_a_word_are_selected_together_and_fare_alike():
+    ids, _, maskable = texts(pad=False)
+    words = (torch.arange(32) // 2 * 2).expand(ids.shape)  # of two tokens each
+    options = dict(words=words, split=(0.6, 0.0, 0.4), generator=generator())
+    view = dynamic_random_mask(ids, maskable, 0.3, **options, **VOCABULARY)
+    assert_rate(view.selected[:, 2:-2:2], 0.3)
+    for flags in (view.selected, view.input_ids == MASK):
+        assert torch.equal(flags[:, 2:-2:2], flags[:, 3:-2:2])
+
+
 # --- complementary random masking ------------------------------------------------------------------
 
 

@@ -167,7 +167,9 @@ def test_lab_starts_jupyterlab_on_the_copy_without_news(original, tmp_path, monk
     assert "--LabApp.default_url=/lab/tree/00_a.ipynb" in command
     folder = env["JUPYTER_CONFIG_PATH"].split(os.pathsep)[-1]
     told = json.loads(
-        Path(folder, "labconfig", "default_setting_overrides.json").read_text()
+        Path(folder, "labconfig", "default_setting_overrides.json").read_text(
+            encoding="utf-8"
+        )
     )
     assert told["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
     assert told["@jupyterlab/docmanager-extension:plugin"]["defaultViewers"] == {
@@ -216,3 +218,9 @@ def test_a_misspelled_word_on_the_command_line_is_asked_about(arguments, hint, c
     except SystemExit as end:
         status = end.code
     assert status == 2 and hint in capsys.readouterr().err
+
+
+def test_tab_offers_public_names_alone():
+    for module in (ck, ck.plots):
+        assert sorted(dir(module)) == sorted(module.__all__)
+        assert not any(name.startswith("_") for name in dir(module))

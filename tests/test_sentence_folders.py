@@ -72,3 +72,10 @@ def test_a_prompt_that_the_folder_puts_before_each_text_is_told(folder):
     assert torch.allclose(
         encoder.encode([f"about: {text}" for text in TEXTS]), theirs(folder), atol=1e-5
     )
+
+
+def test_a_folder_that_normalises_gives_vectors_of_length_one_and_is_saved_so(folder):
+    encoder = ck.Encoder.from_pretrained(folder)
+    encoder.normalizes = True
+    assert torch.allclose(encoder.encode(TEXTS), theirs(encoder.save_pretrained(folder)))
+    assert torch.allclose(ours(folder).norm(dim=1), torch.ones(2))

@@ -6,10 +6,12 @@ done right. Everything else may fail in the words of torch, transformers or data
 
 import json
 import math
+import warnings
 
 import pytest
 import torch
 from conftest import make_encoder
+from tokenizers.processors import TemplateProcessing
 
 import contrast_kit as ck
 from contrast_kit import geometry, losses, masking
@@ -60,6 +62,14 @@ REFUSED_BY_PURE_FUNCTIONS = {
         lambda: losses.sup_con(X.view(3, 2, 4), torch.arange(3), 0.1),
         r"\[N, D\]",
     ),
+    "cosines across devices": (
+        lambda: losses.cosine_matrix(X, Y.to("meta")),
+        "meta tensor",
+    ),
+    "a contrast across devices": (
+        lambda: losses.info_nce(X, Y.to("meta"), 0.1),
+        "meta tensor",
+    ),
     "NaN in logits": (
         lambda: losses.mlm(torch.full((2, 9), math.nan), torch.tensor([1, 2])),
         "is nan",
@@ -106,7 +116,7 @@ REFUSED_BY_PURE_FUNCTIONS = {
 @pytest.mark.parametrize("name", REFUSED_BY_PURE_FUNCTIONS)
 def test_a_pure_function_refuses(name):
     call, words = REFUSED_BY_PURE_FUNCTIONS[name]
-    with pytest.raises((ValueError, TypeError), match=words):
+    with pytest.raises((ValueError, TypeError, NotImplementedError), match=words):
         call()
 
 
@@ -178,6 +188,22 @@ def test_an_auxiliary_of_another_vocabulary(encoder, texts):
 def test_no_dropout_no_noise(encoder):
     with pytest.warns(UserWarning, match="only noise is dropout"):
         SimCSE(encoder)
+
+
+def test_a_tokenizer_that_puts_nothing_before_a_text(encoder, texts):
+    bare = ck.data.train_tokenizer(texts, vocab_size=300)
+    bare.backend_tokenizer.post_processor = TemplateProcessing(single="$A", pair="$A $B")
+    with pytest.warns(UserWarning, match="its first word would stand for it"):
+        ck.Encoder(encoder.model, bare)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ck.Encoder(encoder.model, bare, pooling="mean")
+
+
+def test_the_mean_of_a_row_that_is_all_padding(tokenizer):
+    view = {"attention_mask": torch.tensor([[1, 1], [0, 0]])}
+    pooled = make_encoder(tokenizer, pooling="mean").pool(torch.ones(2, 2, 32), view)
+    assert pooled.tolist() == [[1.0] * 32, [0.0] * 32]
 
 
 # -- data -------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -230,6 +231,16 @@ def test_the_command_measures_a_folder_and_writes_a_table(saved, tmp_path, capsy
     assert "STS-B validation, Spearman" in names and "BLiMP all" in names
     assert table["value"].notna().all() and "uniformity" in capsys.readouterr().out
     assert ck.Encoder.from_pretrained(saved).width == 32  # the folder still opens
+
+
+def test_the_folder_that_train_wrote_is_measured(saved, tmp_path, capsys):
+    """And what has no baseline has a dash, as where it says what the baseline is."""
+    shutil.copytree(saved, tmp_path / "run" / "encoder")
+    source = ["--data", str(real_layout(tmp_path / "real")), "--only", "geometry"]
+    assert main(["evaluate", str(tmp_path / "run"), *source, "--quiet"]) == 0
+    assert (tmp_path / "run" / "evaluation.csv").is_file()
+    told = capsys.readouterr().out
+    assert "NaN" not in told and told.count("–") == 8
 
 
 def test_without_data_the_toyshop_is_measured(saved, monkeypatch):

@@ -179,6 +179,19 @@ def test_a_test_split_may_have_no_labels(test, tmp_path):
         _ = data.test
 
 
+def test_a_table_without_labels_or_splits_says_what_to_do(tmp_path):
+    (tmp_path / "mine.csv").write_text("review,mood\nfine,good\ndull,bad\n")
+    mine = tasks.Task("mine", ("review",), ("good", "bad"), ("accuracy",))
+    words = (
+        "no column 'label' with what mine predicts: name it, label='…', of review, mood"
+    )
+    with pytest.raises(ValueError, match=words):
+        tasks.load(tmp_path / "mine.csv", task=mine)
+    data = tasks.load(tmp_path / "mine.csv", task=mine, label="mood")
+    with pytest.raises(ValueError, match="no split 'validation', it has train: divide"):
+        _ = data.validation
+
+
 def test_mnli_counts_once_in_the_average():
     eight = dict(qqp=0, qnli=0, sst2=0, cola=0, rte=0, mrpc=0, stsb=0)
     both = eight | {"mnli_matched": 80, "mnli_mismatched": 84}

@@ -50,6 +50,6 @@ def main(arguments: list[str]) -> int:
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
-    shown = table.to_string(index=False, float_format="%.2f")
+    shown = table.to_string(index=False, float_format="%.2f", na_rep="–")
     print(f"\n{shown}\n\nThe table is in {home / 'evaluation.csv'}.")
     return 0

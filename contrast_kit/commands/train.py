@@ -1,12 +1,15 @@
 """`python -m contrast_kit train METHOD …`: from data to a saved encoder, in one process or many."""
 
 import argparse
+import json
+import re
 import shutil
 import sys
+from pathlib import Path
 from typing import Any
 
 import contrast_kit as ck
-from contrast_kit._util import choose, meant
+from contrast_kit._util import meant
 from contrast_kit.commands import recipes
 from contrast_kit.commands.options import add_fields, add_table, parser_of
 from contrast_kit.data.drafts import draft_of
@@ -130,20 +133,22 @@ def run(options: argparse.Namespace) -> ck.Run:
         _say(
             f"No --data: this trains on {SHOP}, sentences about a toy shop that are made here."
         )
-    training = ck.Training.of(options.training)
     rows, columns = _rows(options)
     encoder = _encoder(options, rows, columns)
+    training = ck.Training.of(options.training).for_encoder(encoder.pretrained)
     objective = _objective(options, encoder, rows)
     texts = _texts(objective, rows, columns, min(training.max_length, encoder.max_length))
     if len(texts) < training.batch_size:
         _say(
             f"Warning: {options.data} holds {len(texts)} texts only, fewer than a batch of {training.batch_size}."
         )
+    kept = checkpoint.checkpoints(options.folder) if options.folder else []
+    if kept and not options.fresh:
+        _check_resumed(kept[-1], objective, training, texts)
     if options.plan and first:
         print(
             ck.plan(objective, texts, training, processes=distributed.count()), flush=True
         )
-    kept = checkpoint.checkpoints(options.folder) if options.folder else []
     if kept and not options.fresh:
         _say(f"Going on from {kept[-1]}.")
     done = ck.fit(
@@ -161,6 +166,32 @@ def run(options: argparse.Namespace) -> ck.Run:
     return done
 
 
+FLAGS = {"objective": "METHOD", "architecture": "--scale", "data": "--data"}
+"""Which option makes a setting whose name is not the option's."""
+
+
+def _check_resumed(
+    newest: Path, objective: Objective, training: ck.Training, texts: ck.data.Texts
+) -> None:
+    """Refuse a folder of other settings before anything is measured, and name the option that differs."""
+    try:
+        state = json.loads((newest / checkpoint.STATE).read_text("utf-8"))
+    except ValueError:
+        return  # damaged, as `fit` will say
+    asked = checkpoint.settings(objective, training, texts)
+    try:
+        checkpoint.check_settings(newest, state["settings"], asked)
+    except ValueError as error:
+        raise ValueError(re.sub(r"with ([\w.]+) =", _with_flag, str(error))) from error
+
+
+def _with_flag(setting: re.Match) -> str:
+    place, _, field = setting[1].partition(".")
+    if place in FLAGS:
+        return f"with {FLAGS[place]} ({setting[1]}) ="
+    return f"with --{field or place} =".replace("_", "-")
+
+
 def _say(message: str) -> None:
     """Print a message once, however many processes there are."""
     if distributed.rank() == 0:
@@ -175,7 +206,12 @@ def _rows(options: argparse.Namespace) -> tuple[Any, tuple[str, ...]]:
     if not reads_labels:
         how = {"labels": ()}  # no label can stop a method that reads none
     splits = ck.data.load(options.data, unit=options.unit, **how)
-    rows = choose(splits, options.part, "split (--part)")
+    if options.part not in splits:
+        raise ValueError(
+            f"There is no split (--part) {options.part!r}; {meant(options.part, splits)} The files of a folder are "
+            "splits by their names, train.csv, validation.csv and test.csv; one file is train."
+        )
+    rows = splits[options.part]
     if options.columns:
         columns = tuple(options.columns.split(","))
     else:
@@ -273,8 +309,12 @@ def _keep(done: ck.Run, options: argparse.Namespace) -> None:
             f"{done}\nNothing was kept: give --folder to keep checkpoints and the encoder."
         )
         return
-    saved = done.encoder.save_pretrained(options.folder / "encoder")
-    done.history.to_csv(options.folder / "history.csv", index=False)
+    saved, file = options.folder / "encoder", options.folder / "history.csv"
+    history = done.history.to_csv(index=False).encode()
+    # A finished run asked for again changes no file; the history is written last.
+    if not (saved.is_dir() and file.exists() and file.read_bytes() == history):
+        done.encoder.save_pretrained(saved)
+        file.write_bytes(history)
     print(done)
     if done.interrupted:
         print(f"Stopped after step {done.steps}; the same command goes on from there.")

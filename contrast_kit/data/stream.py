@@ -23,6 +23,7 @@ from contrast_kit.data.cache import cache_folder
 from contrast_kit.data.load import PROSE, files_of
 from contrast_kit.data.rows import given_columns, text_columns
 from contrast_kit.data.texts import PART, Texts, frame_of, strings, tokenize
+from contrast_kit.fast.shapes import rounded_up
 
 
 class Stream(Texts):
@@ -234,7 +235,9 @@ def prepare_texts(encoder: Any, dataset: Any, max_length: int) -> Texts:
     if not isinstance(dataset, Texts):
         return Texts(dataset, encoder.tokenizer, max_length=shortest)
     every = [dataset, *getattr(dataset, "wordings", ())]
-    longest = max(int(texts.lengths.max()) for texts in every)
+    longest = max(
+        rounded_up(int(texts.lengths.max()), texts.pad_to_multiple_of) for texts in every
+    )
     if longest > encoder.max_length:
         raise ValueError(
             f"The longest of these Texts has {longest} tokens, but the encoder takes {encoder.max_length}: make "

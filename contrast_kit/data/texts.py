@@ -10,6 +10,7 @@ A batch is a plain dict of tensors (`B` examples, `T` tokens):
 | `text_id` | `[B]` long | the same id for the same text, equal to the letter: a duplicate is not a negative |
 | `label` | `[B]` long or float | only where the data has labels; -1 means unlabeled |
 | `token_type_ids` | `[B, T]` long | only where the tokenizer makes them: 1 in the second text of a pair |
+| `words` | `[B, T]` long | only with `whole_words`: where in the row the word of a token begins |
 
 Nothing here needs the `datasets` library: a list of strings is enough.
 """
@@ -17,7 +18,7 @@ Nothing here needs the `datasets` library: a list of strings is enough.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import chain, count
 from typing import Any
 from zlib import crc32
@@ -35,6 +36,7 @@ from contrast_kit.data.rows import (
     label_tensor,
     text_columns,
 )
+from contrast_kit.data.tokenizers import continues_word, word_starts
 
 PART = 10_000
 """Texts that are tokenized at once."""
@@ -51,7 +53,8 @@ class Texts:
     included (by default 128, or what the tokenizer's model takes; of a pair, the longer text is cut first). A column
     `label` (or the one named by `label`) is kept; class numbers become long, scores float32, and a missing label
     (`None`) becomes -1, the hub's mark for "unlabeled". Only texts that are equal to the letter share a `text_id`: "A
-    kite" and "a kite" do not, though their tokens may be equal.
+    kite" and "a kite" do not, though their tokens may be equal. With `whole_words` every mask falls on whole words, and
+    `pad_to_multiple_of=8`, say, pads batches a little further, to lengths that a GPU likes.
 
     `texts[i]` is one example, a dict for `collate`; `texts.batch(indices)` a whole batch; `texts.lengths` the
     tokens of each; `texts.labels` all labels or `None`; `texts.label_names` the names of the classes or
@@ -70,6 +73,9 @@ class Texts:
     [5, 6]
     """
 
+    # As `Stream` leaves them.
+    whole_words, pad_to_multiple_of = False, 1
+
     def __init__(
         self,
         rows: Any,
@@ -78,7 +84,10 @@ class Texts:
         max_length: int | None = None,
         *,
         label: str = "label",
+        whole_words: bool = False,
+        pad_to_multiple_of: int = 1,
     ) -> None:
+        self.whole_words, self.pad_to_multiple_of = whole_words, pad_to_multiple_of
         rows = as_rows(rows)
         names = column_names(rows)
         self.columns = given_columns(columns) or text_columns(names)
@@ -156,14 +165,24 @@ class Texts:
 
     def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
         """Give the rows `indices` as one padded batch, the same as `collate([texts[i] for i in indices])`."""
-        return collate([self[i] for i in indices])
+        batch = collate([self[i] for i in indices], self.pad_to_multiple_of)
+        if self.whole_words:
+            batch["words"] = word_starts(batch["input_ids"], self.continues)
+        return batch
+
+    @cached_property
+    def continues(self) -> Tensor:
+        """Which ids of the vocabulary continue a word, bool [V]."""
+        return continues_word(self.tokenizer)
 
     def fingerprint(self) -> str:
         """Eight hexadecimal digits that differ where the token ids, their order or the labels do."""
         parts = [self.ids, self.lengths]
         if self.labels is not None:
             parts.append(self.labels)
-        return f"{reduce(lambda crc, part: crc32(part.numpy(), crc), parts, 0):08x}"
+        # 0 for batches as they usually are.
+        start = 2 * (self.pad_to_multiple_of - 1) + self.whole_words
+        return f"{reduce(lambda crc, part: crc32(part.numpy(), crc), parts, start):08x}"
 
 
 class Paraphrased(Texts):
@@ -282,8 +301,10 @@ def _meanings(pairs: Sequence[tuple[str, str]]) -> Tensor:
     return torch.from_numpy(meaning[first]).long()
 
 
-def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
-    """Join examples of `Texts` to one batch (see the top of this file), padded to the longest of them.
+def collate(
+    examples: Sequence[Mapping[str, Any]], pad_to_multiple_of: int = 1
+) -> dict[str, Tensor]:
+    """Join examples of `Texts` to one batch (see the top of this file), padded to the longest of them, or further.
 
     An example carries its `pad_id`, so that the padding is always the tokenizer's own: RoBERTa derives
     positions from it. Fits `torch.utils.data.DataLoader(texts, collate_fn=collate)`.
@@ -298,16 +319,20 @@ def collate(examples: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
     """
     rows = {key: [example[key] for example in examples] for key in examples[0]}
     ones = [torch.ones_like(ids) for ids in rows["input_ids"]]
+    more = -max(map(len, ones)) % pad_to_multiple_of
+
+    def padded(rows: list[Tensor], value: int = 0) -> Tensor:
+        together = pad_sequence(rows, True, padding_value=value)  # [B, longest]
+        return torch.nn.functional.pad(together, (0, more), value=value)  # [B, T]
+
     batch = {
-        "input_ids": pad_sequence(
-            rows["input_ids"], True, padding_value=examples[0]["pad_id"]
-        ),
-        "attention_mask": pad_sequence(ones, True),  # [B, T], as all with tokens
-        "maskable": pad_sequence(rows["maskable"], True),
+        "input_ids": padded(rows["input_ids"], examples[0]["pad_id"]),
+        "attention_mask": padded(ones),
+        "maskable": padded(rows["maskable"]),
         "text_id": torch.tensor(rows["text_id"]),  # [B]
     }
     if "token_type_ids" in rows:
-        batch["token_type_ids"] = pad_sequence(rows["token_type_ids"], True)
+        batch["token_type_ids"] = padded(rows["token_type_ids"])
     if "label" in rows:
         batch["label"] = torch.tensor(rows["label"])  # [B]
     return batch

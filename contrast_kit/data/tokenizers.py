@@ -1,4 +1,4 @@
-"""Tokenizers: train a small one on the text at hand."""
+"""Tokenizers: train a small one on the text at hand; where words begin."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import torch
+from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
 if TYPE_CHECKING:
@@ -133,3 +135,32 @@ def _frame(backend: Tokenizer) -> None:
             (token, backend.token_to_id(token)) for token in ("[CLS]", "[SEP]")
         ],
     )
+
+
+def continues_word(tokenizer: Any) -> Tensor:
+    """Which ids continue a word, bool [V]: "##ing"; or "ing", in a vocabulary where "▁" or "Ġ" begins words."""
+    tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    begins = [token.startswith(("▁", "Ġ")) for token in tokens]
+    continues = [token.startswith("##") for token in tokens]
+    if any(begins):
+        continues = [not begun for begun in begins]
+    special = torch.tensor(tokenizer.all_special_ids)
+    return torch.tensor(continues).index_fill(0, special, False)
+
+
+def word_starts(ids: Tensor, continues: Tensor) -> Tensor:
+    """Where in its row the word of each token begins, [B, T], of ids [B, T] and what `continues_word` says.
+
+    A first word without a mark of its own shares the place of what opens the text, which is never masked.
+
+    >>> import torch
+    >>> from contrast_kit.data.tokenizers import continues_word, train_tokenizer, word_starts
+    >>> tokenizer = train_tokenizer(["a ball"], vocab_size=11)
+    >>> tokenizer.tokenize("a ball")
+    ['a', 'b', '##a', '##l', '##l']
+    >>> ids = tokenizer("a ball", return_tensors="pt")["input_ids"]
+    >>> word_starts(ids, continues_word(tokenizer))
+    tensor([[0, 1, 2, 2, 2, 2, 6]])
+    """
+    places = torch.arange(ids.shape[1]).expand(ids.shape)  # [B, T]
+    return places.masked_fill(continues[ids], 0).cummax(1).values

@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase
 
 from contrast_kit import fast
-from contrast_kit._util import choose, seeded
+from contrast_kit._util import choose, seeded, warn
+from contrast_kit.data.texts import frame_of
 from contrast_kit.encoder import folders, word_head
 from contrast_kit.encoder.build import check_tokenizer, checked_model, text_model
 
@@ -79,6 +80,11 @@ class BaseEncoder(nn.Module):
     ):
         super().__init__()
         choose(folders.POOLINGS, pooling, "pooling")
+        if pooling == "first" and not frame_of(tokenizer)[0]:
+            warn(
+                "This tokenizer puts no token such as [CLS] before a text, so its first word would stand for it (and "
+                "may be masked): take pooling='mean'."
+            )
         self.model = checked_model(model, tokenizer)
         self.tokenizer, self.pooling = tokenizer, pooling
         # In a plain list: they are parts of the model.
@@ -145,7 +151,7 @@ class BaseEncoder(nn.Module):
         if self.pooling == "first":
             return hidden[:, 0]  # [B, D]
         real = view["attention_mask"].unsqueeze(-1).to(hidden.dtype)  # [B, T, 1]
-        return (hidden * real).sum(1) / real.sum(1)  # [B, D]
+        return (hidden * real).sum(1) / real.sum(1).clamp(min=1)  # [B, D]
 
     def mlm_logits(self, hidden: Tensor) -> Tensor:
         """Word scores of chosen positions, [M, D] → [M, V], by the model's own vocabulary head or the plain one.
@@ -195,8 +201,8 @@ class Encoder(BaseEncoder):
             the mean over real tokens. Never the `pooler_output` of BERT, which adds a layer no paper here uses.
 
     `projection` is True: word scores come from the model's own vocabulary head. After `use_plain_head()` it is False:
-    they are h · x, as for COCO-LM's main model. `normalizes` is True where sentence-transformers divides its vectors by
-    their length.
+    they are h · x, as for COCO-LM's main model. `normalizes` is True where its folder has a `Normalize` module:
+    `encode` then gives vectors of length 1, as sentence-transformers does.
 
     Example:
         >>> import contrast_kit as ck
@@ -319,16 +325,15 @@ class Encoder(BaseEncoder):
             texts: strings, or pairs of strings; one string counts as a list of one.
             batch_size: texts encoded at once, the longest first, so that a batch has little padding.
             max_length: cut texts to this many tokens; by default, and at most, the encoder's `max_length`.
-            normalize: divide each vector by its length, as the contrastive losses do.
+            normalize: divide each vector by its length, as the contrastive losses do. An encoder that `normalizes`
+                always does.
         """
         texts = [texts] if isinstance(texts, str) else list(texts)
-        order = sorted(
-            range(len(texts)), key=lambda i: len("".join(texts[i])), reverse=True
+        lengths = torch.tensor([len("".join(text)) for text in texts])  # [N]
+        order = lengths.argsort(descending=True, stable=True)
+        views = (
+            self.view_of([texts[i] for i in batch], max_length)
+            for batch in order.split(batch_size)
         )
-        batches = (
-            order[start : start + batch_size]
-            for start in range(0, len(order), batch_size)
-        )
-        views = (self.view_of([texts[i] for i in batch], max_length) for batch in batches)
-        vectors = self.vectors(views, normalize)
-        return vectors[torch.tensor(order, device=vectors.device).argsort()]
+        vectors = self.vectors(views, normalize or self.normalizes)
+        return vectors[order.argsort().to(vectors.device)]

@@ -117,13 +117,13 @@ def write_for_sentences(folder: Path, encoder: Any) -> None:
         word_embedding_dimension=encoder.width, pooling_mode=POOLINGS[encoder.pooling]
     )
     limits = dict(max_seq_length=encoder.max_length)
-    (folder / "modules.json").write_text(json.dumps(modules, indent=2), encoding="utf-8")
-    (folder / "1_Pooling" / "config.json").write_text(
-        json.dumps(pooling), encoding="utf-8"
-    )
-    (folder / "sentence_bert_config.json").write_text(
-        json.dumps(limits), encoding="utf-8"
-    )
+    files = {
+        "modules.json": modules,
+        "1_Pooling/config.json": pooling,
+        "sentence_bert_config.json": limits,
+    }
+    for name, entries in files.items():
+        (folder / name).write_text(json.dumps(entries, indent=2), encoding="utf-8")
 
 
 def sentence_settings(

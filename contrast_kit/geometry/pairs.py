@@ -124,7 +124,7 @@ def unit_pairs(
 ) -> tuple[Tensor, Tensor]:
     """The rows of `a` and `b`, [N, D] each, on the unit sphere and in one dtype; an error calls them by these names."""
     checks.pair(a, b, a_name, b_name)
-    dtype = torch.promote_types(a.dtype, b.dtype)
+    dtype = checks.precise(a, b)
     return unit(a.to(dtype), a_name), unit(b.to(dtype), b_name)
 
 

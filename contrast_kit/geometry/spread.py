@@ -134,14 +134,11 @@ def noise_sensitivity(clean: Tensor, noisy: Tensor) -> Tensor:
     tensor(1.)
     """
     checks.pair(clean, noisy, "clean", "noisy")
-    dtype = torch.promote_types(
-        torch.promote_types(clean.dtype, noisy.dtype), torch.float32
-    )
     between = distance_between(clean)
     # Half the squared distance is 1 − cosine, but keeps its digits where the two are close.
     # [N, D] -> [N]
     distances = (exact_unit(clean) - exact_unit(noisy)).square().sum(dim=1)
-    return (distances.mean() / 2 / between).to(dtype)
+    return (distances.mean() / 2 / between).to(checks.precise(clean, noisy))
 
 
 class ClassCosines(NamedTuple):
@@ -181,7 +178,7 @@ def class_cosines(x: Tensor, labels: Tensor) -> ClassCosines:
     squares = sums.square().sum()  # Σ_c ‖Σ_{i in c} u_i‖²
     within = (squares - own) / inside
     between = (sums.sum(dim=0).square().sum() - squares) / outside
-    dtype = torch.promote_types(x.dtype, torch.float32)
+    dtype = checks.precise(x)
     return ClassCosines(within.clamp(-1, 1).to(dtype), between.clamp(-1, 1).to(dtype))
 
 
@@ -208,7 +205,7 @@ def class_spread(x: Tensor, labels: Tensor) -> Tensor:
     """
     distance_between(x)
     within, between = class_cosines(x.double() if x.device.type != "mps" else x, labels)
-    return ((1 - within) / (1 - between)).to(torch.promote_types(x.dtype, torch.float32))
+    return ((1 - within) / (1 - between)).to(checks.precise(x))
 
 
 def exact_unit(x: Tensor) -> Tensor:
@@ -224,7 +221,7 @@ def distance_between(x: Tensor) -> Tensor:
     u = exact_unit(x)
     gap = 1 - anisotropy(u)
     # An error of eps in the entries of x leaves eps² in 1 − cosine.
-    kinds = torch.promote_types(x.dtype, torch.float32), u.dtype
+    kinds = checks.precise(x), u.dtype
     entries, computed = (torch.finfo(kind).eps for kind in kinds)
     if gap <= max((8 * entries) ** 2, 8 * computed):
         raise ValueError(

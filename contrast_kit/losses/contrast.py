@@ -40,6 +40,7 @@ def info_nce(
     *,
     negatives: Tensor | None = None,
     ids: Tensor | None = None,
+    symmetric: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
     """Pick each anchor's partner out of the other view's B vectors: contrast in one direction.
@@ -59,6 +60,7 @@ def info_nce(
         negatives: [H, D], more candidates of all anchors, such as hard negatives; with gradient, unlike a queue.
         ids: [B], which text each row comes from. A candidate with the anchor's id that is not its partner is a false
             negative, and is left out of the denominator. Without ids nothing is left out, as in the paper.
+        symmetric: the mean of both directions, as in CLIP; `negatives` are then candidates in both.
         reduction: "mean" over the B anchors (the paper), "sum", or "none": [B].
 
     Returns:
@@ -77,6 +79,10 @@ def info_nce(
         >>> info_nce(torch.eye(4), torch.eye(4), tau=0.5, negatives=torch.eye(4)[:1])  # as near as the first positive
         tensor(0.5440)
     """
+    if symmetric:
+        options = dict(negatives=negatives, ids=ids, reduction=reduction)
+        there = info_nce(anchors, candidates, tau, **options)
+        return (there + info_nce(candidates, anchors, tau, **options)) / 2
     temperature(tau)
     pair(anchors, candidates, "anchors", "candidates")
     b = len(anchors)
@@ -372,7 +378,7 @@ def dot_products(x: Tensor, y: Tensor) -> Tensor:
     """x y^T in the wider of the two dtypes; autocast would take this product in half precision."""
     dtype = torch.promote_types(x.dtype, y.dtype)
     with torch.autocast(x.device.type, enabled=False) if not x.is_meta else nullcontext():
-        return x.to(dtype) @ y.to(dtype).T  # [N, D] x [D, M] -> [N, M]
+        return x.to(dtype) @ y.to(x.device, dtype).T  # [N, D] x [D, M] -> [N, M]
 
 
 def unit_rows(rows: Tensor | None, x: Tensor, name: str) -> Tensor:

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from contrast_kit import fast
-from contrast_kit.checks import finite, floats, integers, reduce
+from contrast_kit.checks import finite, floats, integers, precise, reduce
 
 SKIPPED = -100
 """The label of a position that is to be skipped, as in torch."""
@@ -73,7 +73,7 @@ def mlm(
         # [B, T, V] -> [B*T, V], [B, T] -> [B*T]
         logits, labels = logits.flatten(0, -2), labels.flatten()
     counted = labels != SKIPPED  # [M]
-    weight = counted.to(torch.promote_types(logits.dtype, torch.float32))
+    weight = counted.to(precise(logits))
     count = counted.sum()
     if reduction in ("mean_per_seq", "sum_per_seq"):
         weight, count = share_of_text(weight, rows)

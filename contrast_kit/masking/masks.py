@@ -1,7 +1,7 @@
 """Which tokens are selected, and what stands in their place: dynamic and complementary masks, spans, replacing."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -32,6 +32,7 @@ def dynamic_random_mask(
     mask_id: int,
     vocab_size: int,
     split: tuple[float, float, float] = BERT_SPLIT,
+    words: Tensor | None = None,
     generator: torch.Generator | None = None,
 ) -> Masked:
     """Select each token with probability p, then mask, randomise or keep it.
@@ -53,6 +54,8 @@ def dynamic_random_mask(
         mask_id: the id of [MASK], `tokenizer.mask_token_id`.
         vocab_size: V, `len(tokenizer)`; random tokens are drawn from 0 .. V-1.
         split: shares of selected tokens that become ([MASK], a random token, itself); (1, 0, 0) is "all [MASK]".
+        words: [B, T] long, for whole-word masking: where in its row the word of a token begins (`data.Texts` gives them
+            with `whole_words=True`). The tokens of a word then share one u, and with it their fate.
         generator: where the draws come from, on the device of ids; by default torch's own.
 
     Returns:
@@ -74,6 +77,8 @@ def dynamic_random_mask(
     check_flags(ids, maskable=maskable)
 
     u = torch.rand(ids.shape, generator=generator, device=ids.device)  # [B, T] in [0, 1)
+    if words is not None:
+        u = u.gather(1, words)
     # Drawn for every token, used for few: so the generator advances equally far whatever p and split are.
     # [B, T]
     random_ids = torch.randint(
@@ -95,11 +100,7 @@ def complementary_random_mask(
     maskable: Tensor,
     selected: Tensor,
     p: float,
-    *,
-    mask_id: int,
-    vocab_size: int,
-    split: tuple[float, float, float] = BERT_SPLIT,
-    generator: torch.Generator | None = None,
+    **options: Any,
 ) -> Masked:
     """Make the second view of a pair: select only among tokens that view 0 did not select.
 
@@ -115,8 +116,9 @@ def complementary_random_mask(
         ids: the original token ids [B, T], never view 0's.
         selected: bool [B, T], view 0's `Masked.selected`, which includes the kept and the randomised tokens.
         p: the probability that a free token is selected, p_c in the paper: 0.7.
-        maskable, mask_id, vocab_size, split, generator: as in `dynamic_random_mask`. The paper does not say whether
-            the 80/10/10 split holds in this view too; it is applied here; split=(1, 0, 0) makes all of them [MASK].
+        maskable, options: as in `dynamic_random_mask`: mask_id, vocab_size, split, words, generator. The paper does not
+            say whether the 80/10/10 split holds in this view too; it is applied here; split=(1, 0, 0) makes all of them
+            [MASK].
 
     Returns:
         `Masked(input_ids, selected)`, both [B, T], with no token selected that view 0 selected.
@@ -133,9 +135,6 @@ def complementary_random_mask(
         True
     """
     check_flags(ids, maskable=maskable, selected=selected)
-    options = dict(
-        mask_id=mask_id, vocab_size=vocab_size, split=split, generator=generator
-    )
     return dynamic_random_mask(ids, maskable & ~selected, p, **options)
 
 

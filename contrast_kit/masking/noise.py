@@ -74,10 +74,9 @@ class Mask(TextNoise):
     """Of the selected: share that becomes [MASK], a random token, or stays."""
 
     def __call__(self, batch, generator, vocabulary):
-        ids, options = batch["input_ids"], dict(generator=generator, **vocabulary)
-        masked = dynamic_random_mask(
-            ids, allowed(batch), self.p, split=self.split, **options
-        )
+        ids, maskable = batch["input_ids"], allowed(batch)
+        options = dict(split=self.split, generator=generator, words=batch.get("words"))
+        masked = dynamic_random_mask(ids, maskable, self.p, **options, **vocabulary)
         return masked_view(batch, masked)
 
 

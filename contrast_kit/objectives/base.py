@@ -265,10 +265,14 @@ def random_mask(
     objective: Objective, batch: View, generator: torch.Generator | None
 ) -> View:
     """T^0 of CMLM eq. 3: a dynamic random mask drawn anew at every call, with the `targets` to recover."""
-    config, words = objective.config, objective.encoder.vocabulary
-    ids, maskable = batch["input_ids"], masking.allowed(batch)  # [B, T] each
+    config, ids = objective.config, batch["input_ids"]
+    options = dict(split=config.split, generator=generator, words=batch.get("words"))
     masked = masking.dynamic_random_mask(
-        ids, maskable, config.p_m, split=config.split, generator=generator, **words
+        ids,
+        masking.allowed(batch),
+        config.p_m,
+        **options,
+        **objective.encoder.vocabulary,
     )
     return masking.masked_view(batch, masked)
 

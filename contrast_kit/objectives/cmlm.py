@@ -127,7 +127,8 @@ class CMLM(Objective):
         """T^k of eq. 4: masked from the original text, barred from what T^0 *selected* (not only from its [MASK]s)."""
         config, ids, maskable = self.config, batch["input_ids"], masking.allowed(batch)
         split = config.split if config.crm_replace == "split" else (1.0, 0.0, 0.0)
-        options = dict(split=split, generator=generator, **self.encoder.vocabulary)
+        options = dict(split=split, generator=generator, words=batch.get("words"))
+        options |= self.encoder.vocabulary
         if config.complement:
             masked = masking.complementary_random_mask(
                 ids, maskable, selected, config.p_c, **options

@@ -17,7 +17,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from contrast_kit import losses, masking
+from contrast_kit import losses
 from contrast_kit._util import seeded
 from contrast_kit.checks import Weight
 from contrast_kit.data.texts import frame_of
@@ -25,7 +25,7 @@ from contrast_kit.encoder.encoder import Encoder, View
 from contrast_kit.encoder.folders import COPY_HEAD, located
 from contrast_kit.encoder.word_head import remove_bias
 from contrast_kit.objectives.auxiliary import CorruptionConfig, make_auxiliary
-from contrast_kit.objectives.base import Objective, texts_of, words_at
+from contrast_kit.objectives.base import Objective, random_mask, texts_of, words_at
 
 LOSSES = ("aux_mlm", "rtd", "copy", "lm", "all_token")
 """The parts that are losses; the other parts on a corrupted text are diagnostics."""
@@ -94,20 +94,17 @@ class Corrupting(Objective):
 
     def views(self, batch, generator=None):
         """The views `"masked"` and `"corrupted"`: mask, sample, and put the samples in the masked places (eq. 1)."""
-        config, ids = self.config, batch["input_ids"]
-        maskable = masking.allowed(batch)  # [B, T]
-        if config.mask_special:
-            real = batch["attention_mask"].bool()
-            maskable = real & (real.cumsum(1) > self.frame[0])  # not what opens a text
-        options = dict(split=config.split, generator=generator, **self.encoder.vocabulary)
-        noise = masking.dynamic_random_mask(ids, maskable, config.p_m, **options)
-        masked = masking.masked_view(batch, noise)
+        if self.config.mask_special:
+            real = batch["attention_mask"].bool()  # [B, T]
+            # All but what opens a text.
+            batch = {**batch, "maskable": real & (real.cumsum(1) > self.frame[0])}
+        masked = random_mask(self, batch, generator)
         sampled = self.auxiliary.sample(masked, generator)  # [B, T]
         corrupted = {
             **batch,
             "input_ids": sampled,
-            "original": ids,
-            "selected": noise.selected,
+            "original": batch["input_ids"],
+            "selected": masked["selected"],
         }
         if self.auxiliary.frozen:
             return {"corrupted": corrupted}

@@ -10,7 +10,7 @@ import numpy as np
 
 from contrast_kit.data.rows import as_rows
 from contrast_kit.tasks.protocol import Protocol
-from contrast_kit.tasks.table import TaskData, labels_of, select_rows
+from contrast_kit.tasks.table import DIVIDE, TaskData, labels_of, select_rows
 
 
 def draw(
@@ -172,11 +172,7 @@ def hold_out(data: TaskData, protocol: Protocol) -> HeldOut:
     splits = ("validation",) if test == "validation" else ("test", "validation")
     labelled = [name for name in splits if data.labelled(name)]
     if not labelled:
-        raise ValueError(
-            f"{data.task.name} has no labelled rows to test with: divide the training rows, parts = "
-            "data.train.train_test_split(0.2, seed=0) and give TaskData(data.task, {'train': parts['train'], "
-            "'validation': parts['test']})."
-        )
+        raise ValueError(f"{data.task.name} has no labelled rows to test with: {DIVIDE}")
     other = None
     for name in splits[::-1] if protocol.mismatched else ():
         if data.labelled(f"{name}_mismatched"):

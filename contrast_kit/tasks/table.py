@@ -6,6 +6,7 @@ section 5.4) follow. The same rows serve toyshop, the hub and local folders, sin
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -146,12 +147,12 @@ class TaskData:
     @property
     def train(self) -> Any:
         """The training rows."""
-        return self.splits["train"]
+        return self._split("train")
 
     @property
     def validation(self) -> Any:
         """The validation rows; for MNLI the matched ones (the mismatched are `splits["validation_mismatched"]`)."""
-        return self.splits[self._matched("validation")]
+        return self._split("validation")
 
     @property
     def test(self) -> Any:
@@ -165,18 +166,31 @@ class TaskData:
                 f"The test labels of {self.task.name} are secret. As the papers do, take a part of the validation "
                 "rows as the test set: tasks.hold_out(data).test."
             )
-        return self.splits[self._matched("test")]
+        return self._split("test")
 
     def labelled(self, name: str) -> bool:
         """Whether there is a split of this name and it has labels."""
-        rows = self.splits.get(self._matched(name))
-        if rows is None or "label" not in column_names(rows):
+        if not {name, f"{name}_matched"} & self.splits.keys():
             return False
-        return not set(column(rows, "label")) <= {None, -1}
+        rows = self._split(name)
+        labels = column(rows, "label") if "label" in column_names(rows) else []
+        return not set(labels) <= {None, -1}
 
-    def _matched(self, name: str) -> str:
-        """The name of a split: MNLI's has `_matched` at its end."""
-        return name if name in self.splits else f"{name}_matched"
+    def _split(self, name: str) -> Any:
+        """The rows of a split; MNLI's has `_matched` at the end of its name."""
+        for known in (name, f"{name}_matched"):
+            if known in self.splits:
+                return self.splits[known]
+        raise ValueError(
+            f"{self.name} has no split {name!r}, it has {', '.join(self.splits)}: {DIVIDE}"
+        )
+
+
+DIVIDE = (
+    "divide its rows, parts = data.train.train_test_split(0.2, seed=0), and give TaskData(data.task, "
+    "{'train': parts['train'], 'validation': parts['test']})."
+)
+"""What to do with a table that has no rows to select or test by."""
 
 
 def load(
@@ -214,6 +228,12 @@ def load(
 
     task = get_task(name if task is None else task)
     splits = data.load(name, label=label, **options)
+    columns = dict.fromkeys(chain(*(rows.column_names for rows in splits.values())))
+    if "label" not in columns:
+        raise ValueError(
+            f"{name} has no column 'label' with what {task.name} predicts: name it, label='…', of "
+            f"{', '.join(columns)}."
+        )
     shown = Path(name).name if Path(name).exists() else str(name)
     return TaskData(task, splits, shown)
 

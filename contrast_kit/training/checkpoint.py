@@ -40,8 +40,8 @@ class Trained(NamedTuple):
     generator: torch.Generator
 
 
-def settings(objective: nn.Module, training: Any) -> dict[str, Any]:
-    """What must be equal for a run to be continued: the method, its config, the training settings, the encoder."""
+def settings(objective: nn.Module, training: Any, texts: Any) -> dict[str, Any]:
+    """What must be equal for a run to be continued: method, config, training settings, encoder, data."""
     model = objective.encoder.model.config.to_dict()
     facts = {
         "objective": type(objective).__name__,
@@ -51,6 +51,7 @@ def settings(objective: nn.Module, training: Any) -> dict[str, Any]:
         },
         "pooling": objective.encoder.pooling,
         "architecture": {k: v for k, v in model.items() if k not in SAVED_DIFFERENTLY},
+        "data": {"examples": len(texts), "fingerprint": texts.fingerprint()},
     }
     return json.loads(json.dumps(facts, default=_as_json))
 
@@ -183,7 +184,7 @@ def load(
                 f"The checkpoint {path} is damaged ({error}): delete it to go on from the one before it, if there is "
                 "one, or start afresh in another folder."
             ) from error
-        _check_settings(path, state["settings"], expected)
+        check_settings(path, state["settings"], expected)
         trained.objective.load_state_dict(tensors["objective"])
         trained.optimizer.load_state_dict(tensors["optimizer"])
         for name, weight in trained.objective.named_parameters():
@@ -196,13 +197,13 @@ def load(
     return None
 
 
-def _check_settings(path: Path, saved: Any, expected: Any, name: str = "") -> None:
+def check_settings(path: Path, saved: Any, expected: Any, name: str = "") -> None:
     """Raise for the first setting in which the checkpoint differs from the run that resumes it."""
     if isinstance(saved, dict) and isinstance(expected, dict):
         for key in expected:
             if key in saved or name != "architecture":  # other versions have other fields
                 whole = f"{name}.{key}" if name else key
-                _check_settings(path, saved.get(key), expected[key], whole)
+                check_settings(path, saved.get(key), expected[key], whole)
     elif saved != expected:
         raise ValueError(
             f"The checkpoint {path} was made with {name} = {shown(saved)}, not {shown(expected)}: use the same "

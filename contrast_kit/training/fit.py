@@ -96,8 +96,7 @@ class _Loop:
         self.epoch, self.order = -1, []  # the rows of each batch of an epoch
         self.autocast = autocast(training.precision, self.device)
         self.optimizer = adamw(objective, training)
-        data = {"examples": len(self.texts), "fingerprint": self.texts.fingerprint()}
-        self.settings = checkpoint.settings(objective, training) | {"data": data}
+        self.settings = checkpoint.settings(objective, training, self.texts)
         distributed.same_settings(self.settings)
         if min(map(len, self.batches.epoch(0))) < distributed.count():
             raise ValueError(

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from contrast_kit._util import rounded
 from contrast_kit.data.batches import make_batches
 from contrast_kit.data.stream import prepare_texts
 from contrast_kit.encoder.encoder import View
@@ -68,7 +69,7 @@ class Plan:
         passes = self.steps * batches * size / self.examples
         lines = [
             f"{self.method} on {self.device}",
-            f"batch      {self.steps:,} steps of {batches} × {size:,} texts: {passes:.3g} times {self.examples:,}",
+            f"batch      {self.steps:,} steps of {batches} × {size:,} texts: {rounded(passes)} times {self.examples:,}",
             f"negatives  {self._negatives()}",
         ]
         if batches > 1 and self.negatives is not None:
@@ -96,7 +97,7 @@ class Plan:
             return "none here, so accumulating batches and one larger batch are the same"
         if math.isnan(self.negatives):
             return f"unknown: {self.method} has no method `negatives` that counts them"
-        return f"{self.negatives:,.4g} an anchor"
+        return f"{rounded(self.negatives)} an anchor"
 
 
 def plan(
@@ -198,7 +199,7 @@ def _measure(objective: Objective, batch: View, training: Training) -> tuple[int
 
 
 def _bytes(tensors: list[Tensor | None]) -> int:
-    return sum(each.numel() * each.element_size() for each in tensors if each is not None)
+    return sum(each.nbytes for each in tensors if each is not None)
 
 
 def _available(device: torch.device) -> int:
@@ -292,12 +293,14 @@ def most_kept(module: nn.Module | None = None) -> Iterator[Kept]:
 
 def in_bytes(number: float) -> str:
     """Bytes for a reader: `3.2 MiB`."""
-    return f"{number / 2**30:.3g} GiB" if number >= 2**30 else f"{number / 2**20:.3g} MiB"
+    if number < 2**30:
+        return f"{rounded(number / 2**20)} MiB"
+    return f"{rounded(number / 2**30)} GiB"
 
 
 def in_seconds(number: float) -> str:
     """Seconds for a reader: `35 ms`, `2.1 s`, `3.5 h`."""
     for most, unit, name in ((1, 1e-3, "ms"), (100, 1, "s"), (6000, 60, "min")):
         if number < most:
-            return f"{number / unit:.2g} {name}"
-    return f"{number / 3600:,.1f} h"
+            return f"{rounded(number / unit)} {name}"
+    return f"{rounded(number / 3600)} h"
