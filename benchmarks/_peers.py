@@ -56,6 +56,21 @@ def linear_cross_entropy(a: Tensor, b: Tensor, tau: float = TAU) -> Tensor:
     return F.linear_cross_entropy(a, b, torch.arange(len(a), device=a.device), options=options)
 
 
+def linear_words(states: Tensor, weight: Tensor, labels: Tensor) -> Tensor:
+    """torch's own chunked form (2.13) of a loss over a vocabulary, summed."""
+    if not hasattr(F, "linear_cross_entropy"):
+        raise ImportError("torch has linear_cross_entropy from 2.13 on")
+    options = torch.nn.LinearCrossEntropyOptions(chunking_method="auto")
+    return F.linear_cross_entropy(states, weight, labels, reduction="sum", options=options)
+
+
+def liger_words(states: Tensor, weight: Tensor, labels: Tensor) -> Tensor:
+    """liger-kernel's fused form of the same, where it is installed."""
+    from liger_kernel.transformers import LigerFusedLinearCrossEntropyLoss
+
+    return LigerFusedLinearCrossEntropyLoss(reduction="sum")(weight, states, labels)
+
+
 def metric_learning(name: str, tau: float = TAU) -> Callable[[Tensor, Tensor], Tensor]:
     """A loss of pytorch-metric-learning by name: (vectors, labels) -> number."""
 

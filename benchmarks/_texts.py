@@ -1,5 +1,6 @@
 """Batches of random ids and encoders for them: what the step benchmarks train on."""
 
+import numpy as np
 import torch
 from tokenizers import Tokenizer, models
 from torch import Tensor
@@ -29,6 +30,22 @@ def tokenizer(words: int) -> PreTrainedTokenizerFast:
 def encoder(words: int, **options: object) -> ck.Encoder:
     """4 layers × 256 with dropout 0.1, for `words` words."""
     return ck.Encoder.build("small", tokenizer(words), **(SHAPE | options)).train()
+
+
+def texts(words: int, examples: int, shortest: int, longest: int, seed: int = 0) -> ck.data.Texts:
+    """As `batch`, as texts for `fit`; every second one has label 1."""
+    made = batch(words, examples, shortest, longest, seed)
+    real = made["attention_mask"].bool()
+    return of_tokens(made["input_ids"][real].numpy(), real.sum(1).numpy(), tokenizer(words))
+
+
+def of_tokens(ids: np.ndarray, lengths: np.ndarray, tokenizer: PreTrainedTokenizerFast) -> ck.data.Texts:
+    """Texts of ids that are made already, one after another; no two are the same text."""
+    texts = ck.data.Texts(["w0"], tokenizer)
+    texts.set_tokens(ids.astype(np.int32), ids[:0], lengths.astype(np.int64))
+    texts.text_ids = torch.arange(len(lengths))
+    texts.labels = texts.text_ids % 2
+    return texts
 
 
 def batch(words: int, examples: int, shortest: int, longest: int, seed: int = 0) -> dict[str, Tensor]:

@@ -1,20 +1,16 @@
-"""G1, G2, G6 and G8: training steps of whole models."""
+"""G1, G2 and G6: training steps of whole models, as `fit` takes them, beside transformers' own."""
 
-import time
+import copy
 import warnings
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 import _texts
 import torch
 from setting import Setting
-from torch import Tensor
 
 import contrast_kit as ck
-from contrast_kit import losses
 from contrast_kit.objectives import METHODS
-from contrast_kit.training.gradient import gradient
-from contrast_kit.training.settings import autocast
 
 SHAPE = dict(num_hidden_layers=12, hidden_size=768, num_attention_heads=12, intermediate_size=3072)
 SMALL = dict(num_hidden_layers=2, hidden_size=32, num_attention_heads=2, intermediate_size=64)
@@ -27,50 +23,53 @@ USEFUL = {
     "capt": (1072, 1156),
     "scl": (524, 566),
 }
+FIXED, COMPILED = dict(fixed_capacity=0.15), dict(fixed_capacity=0.15, compiled=True)
 
 
-def build(setting: Setting, method: str, small: bool = False) -> ck.objectives.Objective:
-    """An objective at base size on the device, with random texts' vocabulary."""
-    words = setting.size(30_000, 200)
-    shape = SMALL if setting.tiny or small else SHAPE
-    encoder = _texts.encoder(words, **shape, max_length=512)
-    options = {"classes": 2} if method in ("scl", "fine-tune") else {}
-    return METHODS[method](encoder, **options).to(setting.device).train()
+@cache
+def _encoder(words: int, small: bool, device: torch.device) -> ck.Encoder:
+    """Made once, on the device: a base encoder made on a CPU takes seconds."""
+    with torch.device(device):
+        return _texts.encoder(words, **(SMALL if small else SHAPE), max_length=512).to(device)
 
 
-def batch(setting: Setting, rows: int, shortest: int, longest: int) -> dict[str, Tensor]:
-    made = _texts.batch(setting.size(30_000, 200), rows, shortest, longest)
-    made["label"] = torch.arange(rows) % 2
-    return {key: value.to(setting.device) for key, value in made.items()}
+def build(setting: Setting, method: str, small: bool = False, **options: object) -> ck.objectives.Objective:
+    """An objective on the device, at base size or small."""
+    encoder = _encoder(setting.of(30_000, 30_000, 200), small or setting.size == "dry", setting.device)
+    own = {"classes": 2} if method == "scl" else {}
+    with torch.device(setting.device):
+        objective = METHODS[method](copy.deepcopy(encoder), **own).to(setting.device)
+    if setting.device.type == "cpu" and options.get("compiled"):
+        options["compiled"] = "eager"  # to try the code
+    return ck.faster(objective, **options) if options else objective
 
 
-def trainer(
-    setting: Setting, objective: ck.objectives.Objective, made: dict[str, Tensor]
-) -> Callable[[], None]:
-    """One whole step: views, encoding in bfloat16, contrast, gradient, fused AdamW where the device has one."""
-    fused = setting.device.type == "cuda"
-    optimizer = torch.optim.AdamW(objective.parameters(), lr=1e-4, fused=fused)
-    generator = torch.Generator(setting.device).manual_seed(0)
-    encoding = autocast("bf16", setting.device)
+def fitted(setting: Setting, objective: ck.objectives.Objective, texts: ck.data.Texts, rows: int, steps: int) -> dict:
+    """Seconds and MiB of a step in the middle of `fit`, its batches included, and how often it waits for the device."""
+    every = max(1, steps // 4)
+    watched = range(every + 1, 2 * every)  # not logged: there it waits on purpose
+    begin = objective.set_progress
 
-    def call() -> dict[str, Tensor]:
-        optimizer.zero_grad()
-        with losses.unchecked():
-            parts, remembered = gradient(objective, [made], generator, autocast=encoding)
-            for vectors, facts in remembered:
-                objective.after_step(vectors, facts)
-        torch.nn.utils.clip_grad_norm_(objective.parameters(), 1.0)
-        optimizer.step()
-        return parts
+    def set_progress(step: int, total: int) -> None:
+        if setting.device.type == "cuda":
+            torch.cuda.set_sync_debug_mode("warn" if step in watched else "default")
+        begin(step, total)
 
-    return call
+    objective.set_progress = set_progress
+    before = setting.memory(reset=True)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        options = dict(steps=steps, batch_size=rows, precision="bf16", log_every=every, group_by_length=False)
+        times = ck.fit(objective, texts, progress=False, **options).history["seconds"]
+    waits = sum("synchroniz" in str(one.message) for one in seen) / max(1, len(watched))
+    took = times.diff().iloc[1:].min() / every
+    return {"seconds": took, "mib": (setting.memory() - before) / 2**20, "waits": waits}
 
 
-def transformers_loop(
-    setting: Setting, model: torch.nn.Module, made: dict[str, Tensor]
-) -> Callable[[], None]:
+def transformers_step(setting: Setting, model: torch.nn.Module, texts: ck.data.Texts, rows: int) -> Callable[[], None]:
     """transformers' masked-LM model with labels at 15 %, bfloat16 and fused AdamW: what its Trainer does in a step."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=setting.device.type == "cuda")
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    made = {key: value.to(setting.device) for key, value in texts.batch(range(rows)).items()}
 
     def call() -> None:
         chosen = made["maskable"] & (torch.rand(made["maskable"].shape, device=setting.device) < 0.15)
@@ -80,120 +79,87 @@ def transformers_loop(
             loss = model(ids, made["attention_mask"], labels=labels).loss
         optimizer.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 2.0)
         optimizer.step()
 
     return call
 
 
-def each_method(setting: Setting) -> None:
-    """G1: one step of each method."""
-    for place, length in enumerate((128, 512)):
-        length = setting.size(length, 8)
-        rows = setting.size(32_768, 32) // length
-        made = batch(setting, rows, length, length)
-        for method, useful in USEFUL.items():
-            _one(setting, method, made, useful[place])
-        model = build(setting, "mlm").encoder.model
-        forms = {"transformers": model}
-        if length == 128:  # compiling takes a minute: once
-            forms["transformers compiled"] = torch.compile(model)
-        for kind, form in forms.items():
-            call = transformers_loop(setting, form, made)
-            what = f"{kind}, length {length}"
-            setting.attempt(what, partial(_row, setting, what, call, made, USEFUL["mlm"][place]))
-
-
-def _one(setting: Setting, method: str, made: dict[str, Tensor], useful: float) -> None:
-    forms = {"": {}, ", fixed capacity": dict(fixed_capacity=0.15)}
-    if method in ("mlm", "coco-lm") and made["input_ids"].shape[1] == 128:  # compiling takes a minute
-        forms[", compiled"] = dict(fixed_capacity=0.15, compiled=True)
-    for name, options in forms.items():
-        objective = ck.faster(build(setting, method), **options)
-        what = f"{method}{name}, length {made['input_ids'].shape[1]}"
-        setting.attempt(what, partial(_row, setting, what, trainer(setting, objective, made), made, useful))
-
-
-def _row(
-    setting: Setting, what: str, call: Callable, made: dict[str, Tensor], useful: float | None = None
-) -> float:
-    seconds, mib = setting.time(call, rounds=4)
-    tokens = int(made["attention_mask"].sum())
-    facts = {"ms": 1e3 * seconds, "tokens_a_second": tokens / seconds, "mib": mib}
-    if useful is not None and not setting.tiny:
+def _row(setting: Setting, what: str, facts: dict, tokens: float, useful: float = 0) -> None:
+    """Write a row about a step on so many tokens."""
+    seconds = facts.pop("seconds")
+    facts |= {"ms": 1e3 * seconds, "tokens_a_second": tokens / seconds, "steps_a_second": 1 / seconds}
+    if useful and setting.size != "dry":
         limit = useful * 1e6 * tokens / setting.rate  # seconds
         facts |= {"limit_ms": 1e3 * limit, "mfu": limit / seconds}
     setting.keep(what, **facts)
-    return seconds
+
+
+def _ours(
+    setting: Setting, what: str, method: str, texts: ck.data.Texts, rows: int, steps: int, useful: float = 0,
+    small: bool = False, **options: object,
+) -> None:  # fmt: skip
+    def run() -> None:
+        facts = fitted(setting, build(setting, method, small, **options), texts, rows, steps)
+        _row(setting, what, facts, rows * texts.lengths.double().mean().item(), useful)
+
+    setting.attempt(what, run)
+
+
+def _theirs(
+    setting: Setting, what: str, texts: ck.data.Texts, rows: int, useful: float = 0, small: bool = False,
+    compiled: bool = False,
+) -> None:  # fmt: skip
+    def run() -> None:
+        model = build(setting, "mlm", small).encoder.model.train()
+        if compiled:
+            model.compile(backend="eager" if setting.device.type == "cpu" else "inductor")
+        call = transformers_step(setting, model, texts, rows)
+        seconds, mib = setting.time(call)
+        tokens = int(texts.lengths[:rows].sum())
+        _row(setting, what, {"seconds": seconds, "mib": mib}, tokens, useful)
+
+    setting.attempt(what, run)
+
+
+def each_method(setting: Setting) -> None:
+    """G1: one step of each method."""
+    words, steps = setting.of(30_000, 30_000, 200), setting.of(16, 8, 4)
+    for place, length in enumerate((128, 512)):
+        rows = setting.of(32_768, 8_192, 64 * (place + 1)) // length or 2
+        length_here = setting.of(length, length, 8)
+        texts = _texts.texts(words, 4 * rows, length_here, length_here)
+        made = partial(_ours, setting, texts=texts, rows=rows, steps=steps)
+        for method, useful in USEFUL.items():
+            made(f"{method}, as it is, length {length}", method, useful=useful[place])
+        useful = USEFUL["mlm"][place]
+        _theirs(setting, f"transformers, length {length}", texts, rows, useful)
+        if length == 128 and setting.size != "compact":  # compiling takes a minute
+            made("mlm, fixed capacity, length 128", "mlm", useful=useful, **FIXED)
+            made("mlm, compiled, length 128", "mlm", useful=useful, **COMPILED)
+            _theirs(setting, "transformers, compiled, length 128", texts, rows, useful, compiled=True)
 
 
 def ragged(setting: Setting) -> None:
     """G2: lengths uniform from 16 to 512; real tokens per second of packed, padded and dense batches."""
-    longest, rows = setting.size(512, 16), setting.size(64, 4)
-    uneven = batch(setting, rows, setting.size(16, 4), longest)
-    even = batch(setting, max(1, int(uneven["attention_mask"].sum()) // longest), longest, longest)
-    for name, made, packed in (("dense", even, False), ("padded", uneven, False), ("packed", uneven, True)):
-        objective = ck.faster(build(setting, "mlm"), packing=packed)
-        setting.attempt(name, lambda n=name, o=objective, m=made: _row(setting, n, trainer(setting, o, m), m))
-    model = build(setting, "mlm").encoder.model
-    theirs = lambda: _row(setting, "transformers, padded", transformers_loop(setting, model, uneven), uneven)  # noqa: E731
-    setting.attempt("transformers, padded", theirs)
+    words, steps = setting.of(30_000, 30_000, 200), setting.of(16, 8, 4)
+    longest, rows = setting.of(512, 512, 16), setting.of(64, 16, 4)
+    uneven = _texts.texts(words, 4 * rows, setting.of(16, 16, 4), longest)
+    full = int(uneven.lengths.sum()) // longest // 4 or 1
+    even = _texts.texts(words, 4 * full, longest, longest)
+    _ours(setting, "dense", "mlm", even, full, steps)
+    _ours(setting, "padded", "mlm", uneven, rows, steps, packing=False)
+    _ours(setting, "packed", "mlm", uneven, rows, steps, packing=True)
+    _theirs(setting, "transformers, padded", uneven, rows)
 
 
-def waits(setting: Setting) -> None:
+def small(setting: Setting) -> None:
     """G6: does a step wait for the device, and how many steps per second does a small model make?"""
-    made = batch(setting, setting.size(64, 4), setting.size(64, 8), setting.size(64, 8))
+    rows, length = setting.of(64, 64, 4), setting.of(64, 64, 8)
+    texts = _texts.texts(setting.of(30_000, 30_000, 200), 8 * rows, length, length)
+    made = partial(_ours, setting, texts=texts, rows=rows, steps=setting.of(400, 60, 4), small=True)
     for method in USEFUL:
-        objective = ck.faster(build(setting, method, small=True), fixed_capacity=0.15)
-        call = trainer(setting, objective, made)
-        seconds, _ = setting.time(call, rounds=10)
-        setting.keep(f"{method}, 2 layers x 32", steps_a_second=1 / seconds, waits=_waits(setting, call))
-    model = build(setting, "mlm", small=True).encoder.model
-    seconds, _ = setting.time(transformers_loop(setting, model, made), rounds=10)
-    setting.keep("transformers, 2 layers x 32", steps_a_second=1 / seconds)
-
-
-def _waits(setting: Setting, call: Callable[[], object]) -> int | None:
-    """How often torch warns about a wait in one call; None where there is no device to wait for."""
-    if setting.device.type != "cuda":
-        return None
-    torch.cuda.set_sync_debug_mode("warn")
-    try:
-        with warnings.catch_warnings(record=True) as seen:
-            warnings.simplefilter("always")
-            call()
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
-    return sum("synchroniz" in str(warning.message) for warning in seen)
-
-
-def same_seconds(setting: Setting) -> None:
-    """G8: every method trains for the same seconds on the same batch shape; its loss on the way, two seeds."""
-    made = batch(setting, setting.size(256, 4), setting.size(128, 8), setting.size(128, 8))
-    for method in USEFUL:
-        for seed in (0, 1):
-            setting.attempt(f"{method}, seed {seed}", lambda m=method, s=seed: _train(setting, m, s, made))
-
-
-EVERY = 20
-"""Steps between two points of a curve; there the device is waited for, so that queued steps are done."""
-
-
-def _train(setting: Setting, method: str, seed: int, made: dict[str, Tensor]) -> None:
-    torch.manual_seed(seed)
-    call = trainer(setting, build(setting, method), made)
-    every, steps = setting.size(EVERY, 2), 1
-    curve = [{"step": steps, "loss": float(call()["loss"]), "seconds": 0.0}]
-    start = time.perf_counter()
-    while steps % every or time.perf_counter() < start + setting.seconds_each:
-        loss, steps = call()["loss"], steps + 1
-        if steps % every == 0:
-            curve.append({"step": steps, "loss": float(loss), "seconds": time.perf_counter() - start})
-    setting.keep(
-        f"{method}, seed {seed}",
-        steps=steps,
-        first=curve[0]["loss"],
-        last=curve[-1]["loss"],
-        texts=steps * len(made["input_ids"]),
-        curve=curve,
-    )
+        made(f"{method}, as it is, 2 layers x 32", method)
+    _theirs(setting, "transformers, 2 layers x 32", texts, rows, small=True)
+    if setting.size != "compact":
+        made("mlm, compiled, 2 layers x 32", "mlm", **COMPILED)
