@@ -20,9 +20,9 @@ after 470 steps; at 0.05 it was below 0.8 by then. Its auxiliary model has two l
 paper has a third of twelve, it still stood at 6.0 nats after 790 steps of 128 sentences (with two, recorded: 5.7 after
 as many). Masked LM of one layer stood at 5.9 after 400, of two at 5.2 after 600, of four at 4.9 after 550. (One run
 each, then stopped; not recorded, except the one named.) From new weights the main model did not learn to correct in two
-hours; `post-coco-lm` is the same method from a masked LM that has learned (benchmarks/README.md, "Two hours of books").
+hours; `post-coco-lm` is the same method from a masked LM that has learned (HISTORY.md, "Two hours of books").
 
-A batch has texts of any lengths, packed: grouped by length it teaches masked LM less (benchmarks/README.md). It is half
+A batch has texts of any lengths, packed: grouped by length it teaches masked LM less (HISTORY.md). It is half
 of the 128 sentences of `kit/books-mlm`, since a method that learns late needs steps. Dropout is 0, where all four
 papers have 0.1: the text is read once at most, so there is nothing to learn by heart, and dropout takes a seventh of a
 step. The saved config says 0.1, for whoever fine-tunes the encoder. Steps are in float32: on the machines of most

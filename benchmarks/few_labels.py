@@ -84,7 +84,7 @@ def protocol(args: argparse.Namespace, sizes: tuple[int, ...]) -> Protocol:
         most_test=dict.fromkeys(("opinion", "sst2", "mrpc"), args.test),
         epochs={20: 20, 100: 8, 1000: 3},
         post_epochs={20: 20, 100: 6, 1000: 2},
-        group_by_length=True,  # as the recorded rows had it: what any rows change stands in README.md
+        group_by_length=True,  # as the recorded rows had it: what any rows change stands in HISTORY.md
         **({"batch_size": 8, "evaluate_every": 100} if sizes == (1_000,) else {"evaluate_every": 10}),
     )
 

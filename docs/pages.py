@@ -261,8 +261,9 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def benchmarks(root: Path) -> str:
-    """benchmarks/README.md, and the recorded rows of every benchmark below it."""
-    text = (root / "benchmarks" / "README.md").read_text("utf-8")
+    """The page of numbers, below it their history, and the recorded rows of every benchmark."""
+    history = (root / "benchmarks" / "HISTORY.md").read_text("utf-8")
+    text = (root / "benchmarks" / "README.md").read_text("utf-8") + re.sub("^#", "\n##", history, flags=re.M)
     text = re.sub(r"\[([^\]]*)\]\((?!https?:|#)[^)]*\)", r"\1", text)  # files of the repository, not pages
     lines = [text, "", "## All recorded rows", ""]
     for path in sorted((root / "data" / "recorded" / "benchmarks").glob("*.json")):

@@ -3,6 +3,7 @@
 import csv
 import itertools
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -25,6 +26,16 @@ def run(monkeypatch, tmp_path, name, *options):
     )
     monkeypatch.syspath_prepend(str(FOLDER))
     runpy.run_path(str(FOLDER / name), run_name="__main__")
+
+
+def test_the_page_shows_the_recorded_milliseconds():
+    page = (FOLDER / "README.md").read_text("utf-8")
+    record = FOLDER.parent / "data" / "recorded" / "benchmarks" / "xeon" / "losses.json"
+    for row in json.loads(record.read_text("utf-8"))["rows"]:
+        loss, ms = row["case"].split()[0], 1000 * row.get("seconds", 0)
+        if 0 < ms < 3000:
+            shown = f"{ms:,.{int(ms < 9.95)}f}"
+            assert re.search(rf"^\| {loss} \|.* {shown} \|", page, re.M), row
 
 
 @pytest.mark.full
