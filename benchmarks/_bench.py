@@ -273,7 +273,7 @@ def write(name: str, rows: list[dict], out: Path, seconds: float, **more: object
     """`name`.json and `name`.png in the folder `out`; returns what was written."""
     out.mkdir(parents=True, exist_ok=True)
     record = {"benchmark": name, **(machine() | more), "seconds": round(seconds, 1), "rows": _short(rows)}
-    (out / f"{name}.json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    (out / f"{name}.json").write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     figure(f"{name}: {record['device']}, {record['threads']} threads", rows, out / f"{name}.png")
     return record
 
@@ -338,7 +338,7 @@ def main(
     name += "_tuned" * options.tuned
     file, old = options.out / f"{name}.json", {}
     if (options.merge or options.memory_only) and file.exists():
-        old = json.loads(file.read_text())
+        old = json.loads(file.read_text("utf-8"))
         rows = merged(old["rows"], rows)
     seconds = time.perf_counter() - start + old.get("seconds", 0)
     about = {key: old[key] for key in machine() if key in old} if options.memory_only else {}

@@ -22,4 +22,4 @@ def write_origin(table: Path, script: str, seconds: float, settings: dict) -> No
         "seconds": round(seconds),
         "settings": settings,
     }
-    table.with_suffix(".json").write_text(json.dumps(origin, indent=1, ensure_ascii=False) + "\n")
+    table.with_suffix(".json").write_text(json.dumps(origin, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

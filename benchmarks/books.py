@@ -103,9 +103,9 @@ def sentences(books: Path, folder: Path) -> tuple[list[str], list[str]]:
     if not (kept := folder / "sentences.json").exists():
         folder.mkdir(parents=True, exist_ok=True)
         draft = folder / f"sentences-{os.getpid()}.json"
-        draft.write_text(json.dumps(divided(books)))
+        draft.write_text(json.dumps(divided(books)), encoding="utf-8")
         draft.replace(kept)
-    train, held = json.loads(kept.read_text())
+    train, held = json.loads(kept.read_text("utf-8"))
     return train, held
 
 

@@ -135,7 +135,7 @@ def main() -> None:
     table = ledger()
     chosen.out.mkdir(parents=True, exist_ok=True)
     table.to_csv(chosen.out / "ledger.csv", index=False, lineterminator="\n")
-    (chosen.out / "ledger.md").write_text(page(table))
+    (chosen.out / "ledger.md").write_text(page(table), encoding="utf-8")
     write_origin(chosen.out / "ledger.csv", "ledger", time.process_time() - began, {"claims": len(table)})
     print(page(table))
 

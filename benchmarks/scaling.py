@@ -212,7 +212,7 @@ def run() -> None:
         "seconds": round(time.perf_counter() - start, 1),
         "series": found,
     }
-    (options.out / "scaling.json").write_text(json.dumps(record, indent=1) + "\n")
+    (options.out / "scaling.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     figure(found, options.out / "scaling.png")
     print(f"wrote {options.out / 'scaling'}.json and .png")
 

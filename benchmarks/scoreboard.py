@@ -152,7 +152,7 @@ class Watch:
     def pause(self) -> float:
         self.spent += time.process_time() - self.since
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_text(f"{self.spent:.1f}")
+        self.path.write_text(f"{self.spent:.1f}", encoding="utf-8")
         return self.spent
 
     def go_on(self) -> None:

@@ -68,7 +68,7 @@ def main() -> None:
                 print(" ".join(f"{k} {v:,.0f}" if isinstance(v, float | int) else v for k, v in rows[-1].items()))
     options.out.mkdir(parents=True, exist_ok=True)
     record = {"benchmark": "stream", **here, "limit_mib": LIMIT, "seconds": time.perf_counter() - start}
-    (options.out / "stream.json").write_text(json.dumps(record | {"rows": rows}, indent=1) + "\n")
+    (options.out / "stream.json").write_text(json.dumps(record | {"rows": rows}, indent=1) + "\n", encoding="utf-8")
     worst = max(row["peak_mib"] for row in rows)
     print(f"The highest peak is {worst:.0f} MiB; {LIMIT} are allowed: {'met' if worst <= LIMIT else 'NOT met'}.")
 

@@ -136,12 +136,12 @@ def pretrained(world: World, name: str, seed: int) -> tuple[ck.CrossModalEncoder
     if make is None:
         return world.encoder(seed), {"steps": 0, "passes": 0, "seconds": 0.0}
     encoder, clock = pretrained(world, start, seed)[0] if start else world.encoder(seed), folder / "seconds"
-    spent = float(clock.read_text()) if clock.exists() else 0.0
+    spent = float(clock.read_text("utf-8")) if clock.exists() else 0.0
     began = time.process_time() - spent
 
     def note(run: ck.Run) -> None:
         clock.parent.mkdir(parents=True, exist_ok=True)
-        clock.write_text(f"{time.process_time() - began:.1f}")
+        clock.write_text(f"{time.process_time() - began:.1f}", encoding="utf-8")
 
     if name == QUESTIONS:
         torch.manual_seed(seed)
@@ -152,7 +152,7 @@ def pretrained(world: World, name: str, seed: int) -> tuple[ck.CrossModalEncoder
     ck.fit(objective, data, folder=folder / "run", resume=True, callback=note, **settings)
     encoder.save_pretrained(folder / "encoder")
     passes = steps * (2 if issubclass(make.func, CAPTPairs) else 1)
-    return encoder, {"steps": steps, "passes": passes, "seconds": float(clock.read_text())}
+    return encoder, {"steps": steps, "passes": passes, "seconds": float(clock.read_text("utf-8"))}
 
 
 @torch.no_grad()

@@ -223,4 +223,3 @@ def test_a_misspelled_word_on_the_command_line_is_asked_about(arguments, hint, c
 def test_tab_offers_public_names_alone():
     for module in (ck, ck.plots):
         assert sorted(dir(module)) == sorted(module.__all__)
-        assert not any(name.startswith("_") for name in dir(module))

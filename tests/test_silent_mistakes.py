@@ -66,10 +66,6 @@ REFUSED_BY_PURE_FUNCTIONS = {
         lambda: losses.cosine_matrix(X, Y.to("meta")),
         "meta tensor",
     ),
-    "a contrast across devices": (
-        lambda: losses.info_nce(X, Y.to("meta"), 0.1),
-        "meta tensor",
-    ),
     "NaN in logits": (
         lambda: losses.mlm(torch.full((2, 9), math.nan), torch.tensor([1, 2])),
         "is nan",

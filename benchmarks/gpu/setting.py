@@ -29,7 +29,7 @@ class Setting:
     def __init__(self, device: str, size: str, rate: float, table: Path, card: str):
         self.device, self.size, self.rate, self.card = torch.device(device), size, rate, card
         self.rows: list[dict] = []
-        self.part, self.end, self.file = "", 0.0, table.open("w", newline="")
+        self.part, self.end, self.file = "", 0.0, table.open("w", encoding="utf-8", newline="")
         self.table = csv.DictWriter(self.file, FIELDS, lineterminator="\n")
         self.table.writeheader()
 
