@@ -70,7 +70,7 @@ pictures: $(STAMP)  ## Draw the pictures of the README
 	$(PY) pictures/draw.py
 
 wheel: $(STAMP)  ## Build the package into dist/, with all that the course reads
-	rm -rf build
+	rm -rf build/lib build/bdist.*
 	$(PY) -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 check: $(STAMP)  ## Print what a bug report needs

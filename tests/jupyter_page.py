@@ -141,6 +141,7 @@ def browser() -> Iterator[Any]:
         yield p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
 
 
+KERNEL = "jupyterapp.shell.currentWidget.sessionContext.session.kernel"
 IDLE = "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
 RUN = """() => {
     const run = async () => {

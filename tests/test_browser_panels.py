@@ -65,6 +65,8 @@ def lab(tmp_path_factory):
     (home / "notebooks" / "panels.ipynb").write_text(
         json.dumps(jupyter_page.notebook(*PANELS))
     )
+    alone = jupyter_page.notebook(f"import contrast_kit as ck\n{PANELS[2]}")
+    (home / "notebooks" / "restarted.ipynb").write_text(json.dumps(alone))
     with jupyter_page.lab(home) as address, jupyter_page.browser() as chromium:
         yield address, chromium
 
@@ -76,6 +78,22 @@ def page(lab):
     jupyter_page.tall(page)
     yield page
     assert not complaints, complaints
+
+
+def test_a_panel_without_its_kernel_says_what_to_do(lab):
+    page, _ = jupyter_page.opened(*lab, "restarted.ipynb")
+    left = page.get_by_text("run this cell again")
+    assert page.locator(".ck-panel").first.is_visible() and not left.is_visible()
+    page.evaluate("() => jupyterapp.commands.execute('docmanager:save')")
+    page.evaluate(f"() => {jupyter_page.KERNEL}.restart()")
+    eventually(page, left.is_visible, "the advice after a restart", 60)
+    assert not page.locator(".ck-panel").first.is_visible()
+    page.reload()
+    page.wait_for_function(jupyter_page.IDLE)
+    eventually(page, left.is_visible, "the advice in a notebook opened again")
+    assert not page.get_by_text("model not found").is_visible()
+    assert page.locator(".jp-OutputArea img").bounding_box()["width"] > 300
+    page.close()
 
 
 def cell(page, number: int):

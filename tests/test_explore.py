@@ -48,15 +48,22 @@ def every_panel(tokenizer, texts):
 
 
 def test_each_panel_is_a_widget_and_a_figure(every_panel, monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda it, **_: shown.append(it))
     for name, panel in every_panel.items():
         assert isinstance(panel.figure(), Figure)
-        shown = panel._repr_mimebundle_()
-        assert {WIDGET, "image/png", "text/plain"} <= shown.keys(), name
+        panel._ipython_display_()
+        live, left = shown[-2:]
+        assert live is panel.widget and WIDGET in live._repr_mimebundle_()
+        assert "run this cell again" in left.data, name
+        assert f"{live._dom_classes[0]}-left" in left.data
+        assert left.data.count("data:image/png;base64,iVBOR") == 1, name
         assert panel.words() in panel.line.value and len(panel.words()) > 20
     monkeypatch.setenv("CONTRAST_KIT_PANELS", "static")  # a page that can show no widget
     for name, panel in every_panel.items():
         lives = set() if name == "live_training" else {_page.KIND}
-        assert panel._repr_mimebundle_().keys() == {"image/png", "text/plain"} | lives
+        panel._ipython_display_()
+        assert shown[-1].keys() == {"image/png", "text/plain"} | lives
 
 
 def test_what_fails_while_a_control_moves_is_said_on_the_panel(monkeypatch):

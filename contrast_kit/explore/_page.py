@@ -42,6 +42,15 @@ follow();
 </body></html>
 """
 
+LEFT_BEHIND = """<style>
+body:has(.{name}:not(.jupyter-widgets-disconnected)) .{name}-left, .{name}.jupyter-widgets-disconnected,
+.jp-OutputArea-child:has(+ * .{name}-left) .jupyter-widgets:not(:has(*)) {{ display: none !important; }}
+</style>
+<div class="{name}-left">
+<p>This panel is a picture now, since its kernel is gone: <b>run this cell again</b>.</p>{picture}
+</div>"""
+"""Below a live panel, and seen only where the panel is not: after a restart, in a saved notebook opened again."""
+
 
 def scripts(*names: str) -> str:
     """The text of a panel's scripts: the files of these names, one after the other."""
@@ -74,6 +83,14 @@ def exported(panel: Any) -> dict[str, Any]:
 def stored(panel: Any) -> str:
     """What is kept of a panel in a notebook: `exported`, as one line of text."""
     return json.dumps(exported(panel), ensure_ascii=False, separators=(",", ":"))
+
+
+def left_behind(name: str, picture: bytes | None) -> str:
+    """HTML that a notebook shows in place of the panel whose widget has the class `name`, where that is gone."""
+    image = ""
+    if picture is not None:
+        image = f'<img alt="" src="data:image/png;base64,{base64.b64encode(picture).decode()}">'
+    return LEFT_BEHIND.format(name=name, picture=image)
 
 
 def fragment(kept: str, name: str, still: str = "") -> str:

@@ -145,14 +145,25 @@ class Panel:
         if not self._setting:
             self.draw()
 
+    def _ipython_display_(self) -> None:
+        """The widget, and below it what takes its place where its kernel is gone."""
+        from IPython.display import HTML, display
+
+        bundle = self._repr_mimebundle_()
+        if os.environ.get(STATIC) == "static":
+            display(bundle, raw=True)
+            return
+        name = f"ck-{self.widget.model_id}"
+        self.widget.add_class(name)
+        display(self.widget)
+        display(HTML(_page.left_behind(name, bundle.get("image/png"))))
+
     def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
-        static = os.environ.get(STATIC) == "static"
+        """The figure, and what a website needs to bring the panel to life."""
         bundle = {"text/plain": f"{type(self).__name__} (run this cell to touch it)"}
-        if not static:
-            bundle |= self.widget._repr_mimebundle_(**options)
         with suppress(ValueError):  # there may be nothing to draw yet, or to keep alive
             bundle["image/png"] = self.figure()._repr_png_()
-            if static and self.stand_in:
+            if self.stand_in and os.environ.get(STATIC) == "static":
                 bundle[_page.KIND] = _page.stored(self)
         return bundle
 
