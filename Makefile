@@ -60,7 +60,7 @@ notebooks: $(STAMP)  ## Run the notebooks and store their outputs (COURSE=notebo
 
 # From stored outputs and docstrings: it runs no notebook and needs no network once its packages are here.
 site: $(STAMP)  ## Build the course as a website, build/site/html/index.html
-	@$(PY) -c 'import sphinx_book_theme, myst_nb' 2>/dev/null || $(ADD) --constraint constraints.txt --editable '.[site]'
+	@$(PY) -c 'import sphinx_book_theme, myst_nb, latex2mathml' 2>/dev/null || $(ADD) --constraint constraints.txt --editable '.[site]'
 	$(PY) docs/build.py
 
 site-check: site  ## Look at every page of it in a browser: links, formulas, figures, panels, width, no request elsewhere

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import re
 import textwrap
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ ROOMS = {
     "contrast_kit.fast": "what is only for speed",
 }
 SECTION = re.compile(r"(Args|Returns|Raises|Yields|See also|Examples?|Attributes):")
-LONGEST = 150
+LONGEST = 80
 """The most lines of source that a page folds in; longer source is only named."""
 
 
@@ -75,6 +76,17 @@ def public(room: str) -> dict[str, Any]:
 
 
 @functools.cache
+def typeset() -> dict[str, str]:
+    """The equations of equations.toml by the function that computes them, each with its paper, as Markdown."""
+    found: dict[str, str] = {}
+    listed = tomllib.loads((ROOT / "docs" / "equations.toml").read_text("utf-8"))
+    for given in listed["equation"] + listed["docstring"]:
+        for name in given["code"]:
+            found[name] = found.get(name, "") + f"\n\n*{given['paper']}*:\n\n$${given['latex']}$$\n"
+    return found
+
+
+@functools.cache
 def places() -> dict[str, str]:
     """Names as a docstring writes them, `nt_xent` or `losses.nt_xent`, to their full names, if just one room has it."""
     full: dict[str, list[str]] = {}
@@ -96,13 +108,24 @@ def page(room: str) -> str:
 def entry(name: str, value: Any) -> str:
     """A function, class or constant with its signature, its docstring and its source."""
     if inspect.isclass(value):
-        inside = [markdown(inspect.getdoc(value) or ""), fields(value), methods(value), source(value)]
+        inside = [described(name, value), fields(value), methods(value), source(value)]
         return fence("py:class", name + signature(value), "\n\n".join(filter(None, inside)))
     if callable(value) and hasattr(value, "__name__"):
-        said = f"{markdown(inspect.getdoc(value) or '')}\n\n{source(value)}"
+        said = f"{described(name, value)}\n\n{source(value)}"
         return fence("py:function", name + signature(value), said)
     shown = textwrap.shorten(repr(value), 300, placeholder=" …")
     return fence("py:data", name, f"```text\n{shown}\n```")
+
+
+def described(name: str, value: Any) -> str:
+    """The docstring with its equations set; what it writes in their place for `help()` is folded."""
+    text = markdown(inspect.getdoc(value) or "")
+    if name not in typeset():
+        return text
+    fold = "<details class='ck-source'><summary>as help() writes it</summary>\n\n{}\n\n</details>\n"
+    first, _, rest = text.partition("\n\n")
+    rest = re.sub(r"```text\n.*?```", lambda plain: fold.format(plain[0]), rest, flags=re.DOTALL)
+    return f"{first}{typeset()[name]}\n{rest}"
 
 
 def fence(directive: str, argument: str, body: str, ticks: int = 6) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import api
 import course
+import lean
 import pages
 
 DOCS = Path(__file__).resolve().parent
@@ -42,6 +43,7 @@ def main(folder: Path) -> int:
         shutil.copy(path, html / "_sources" / "notebooks" / path.name)
     for path in html.rglob("*.map"):  # for people who work on the theme's own scripts
         path.unlink()
+    lean.without_ballast(html)
     megabytes = sum(path.stat().st_size for path in html.rglob("*") if path.is_file()) / 1e6
     print(f"{html / 'index.html'}: {megabytes:.1f} MB in {time.perf_counter() - start:.0f} s")
     return code

@@ -1,8 +1,8 @@
 """Is the built site whole? python docs/check.py [FOLDER], in a real browser without a network.
 
 Checked on every page: no warning while it was built, no request that leaves the site, no error in the console, every
-formula set, no dead link inside the site, words for every figure, live panels, no sideways scrolling at 1,000 pixels or
-on a telephone.
+formula set and none cut off, no dead link inside the site, words for every figure, live panels, at most 600 kB, and no
+sideways scrolling at 1,280 pixels, at 1,000, or on a telephone.
 """
 
 import functools
@@ -16,22 +16,30 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag
 
-WIDTHS = (1000, 390)
+WIDTHS = (1280, 1000, 390)
 LARGEST = 32e6
+HEAVIEST = 600e3
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 ASKED = """() => {
     const figures = [...document.querySelectorAll('article img, main img')];
     const links = [...document.querySelectorAll('a[href]')].map(a => a.href);
     const own = new Set([...document.querySelectorAll('[id], a[name]')].map(e => e.id || e.name));
-    const raw = [...document.querySelectorAll('.math')].filter(e => !e.querySelector('mjx-container'));
+    const formulas = [...document.querySelectorAll('math')];
+    const cut = [...document.querySelectorAll('div.math')].filter(e => e.scrollWidth > e.clientWidth + 1);
     const panels = [...document.querySelectorAll('.ck-page')];
     return {
-        links, own: [...own], formulas: document.querySelectorAll('mjx-container').length,
-        raw: raw.map(e => e.textContent.slice(0, 60)),
-        wrong: [...document.querySelectorAll('mjx-merror, [data-mjx-error]')].map(e => e.textContent.slice(0, 60)),
+        links, own: [...own], formulas: formulas.length,
+        raw: formulas.filter(e => /[\\\\]/.test(e.textContent) || !e.getBoundingClientRect().width && e.offsetParent)
+            .map(e => e.textContent.slice(0, 60)),
+        cut: cut.map(e => e.textContent.slice(0, 60)),
         wordless: figures.filter(i => !i.hasAttribute('alt') || !(i.alt.trim() || i.closest('.ck-course')))
             .map(i => i.src),
+        silent: [...document.querySelectorAll('div.highlight-ipython3')].filter(e => !e.querySelector('.ck-copy'))
+            .map(e => e.textContent.slice(0, 40)),
         figures: figures.length, weak: figures.filter(i => /^Figure of the section/.test(i.alt)).length,
+        weight: [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+            .filter(e => e.initiatorType !== 'img').reduce((sum, e) => sum + e.decodedBodySize, 0)
+            - [...document.querySelectorAll('.ck-page + script')].reduce((sum, e) => sum + e.textContent.length, 0),
         dead: panels.filter(p => !p.querySelector('.ck-panel')).map(p => p.id), panels: panels.length,
     };
 }"""
@@ -71,7 +79,7 @@ def complaints(folder: Path, chromium: str) -> tuple[list[str], dict[str, int]]:
         page = browser.new_context(viewport={"width": WIDTHS[0], "height": 900}).new_page()
         page.set_default_timeout(120_000)  # machines that build sites are slow and shared
         now = [""]
-        page.on("request", lambda asked: asked.url.startswith((address, "data:", "blob:"))
+        page.on("request", lambda asked: asked.url.startswith((address, html.as_uri(), "data:", "blob:"))
                 or found.append(f"{now[0]}: asks for {asked.url}"))  # fmt: skip
         page.on("requestfailed", lambda asked: "ABORTED" in str(asked.failure)  # the next page was opened meanwhile
                 or found.append(f"{now[0]}: not there: {asked.url}"))  # fmt: skip
@@ -81,6 +89,11 @@ def complaints(folder: Path, chromium: str) -> tuple[list[str], dict[str, int]]:
         for name in names:
             now[0] = name
             seen[name] = look(page, address, name, found)
+        now[0] = "ledger.html"
+        found += [f"the wall of claims: {line}" for line in wall(page, address)]
+        now[0] = "the search of a folder"
+        page.goto((html / "search.html").as_uri() + "?q=temperature")
+        page.wait_for_function("() => document.querySelectorAll('#search-results li').length > 5")
         browser.close()
     for name, what in seen.items():
         found += [f"{name}: dead link {link}" for link in dead(name, what["links"], seen, html, address)]
@@ -92,18 +105,36 @@ def look(page: Any, address: str, name: str, found: list[str]) -> dict[str, Any]
     """Open a page, wait until its formulas are set, and examine it."""
     page.set_viewport_size({"width": WIDTHS[0], "height": 900})
     page.goto(address + name)
-    if page.evaluate("() => !!document.querySelector('.math')"):
-        page.wait_for_function("() => window.MathJax?.startup?.promise", timeout=60_000)
-        page.evaluate("() => MathJax.startup.promise")
+    page.evaluate("() => document.fonts.ready")
     what = page.evaluate(ASKED)
-    for key, words in {"raw": "a formula that is not set", "wrong": "a formula that cannot be read",
+    for key, words in {"raw": "a formula that is not set", "cut": "a formula that is cut off",
+                       "silent": "code without a copy button",
                        "wordless": "a figure without words", "dead": "a panel that does not live"}.items():  # fmt: skip
         found += [f"{name}: {words}: {each}" for each in what[key]]
+    if what["weight"] > HEAVIEST:
+        found.append(f"{name}: {what['weight'] / 1e3:.0f} kB without figures and panels")
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         if (needs := page.evaluate("() => document.documentElement.scrollWidth")) > width:
             found.append(f"{name}: {needs} pixels wide in a window of {width}")
     return what
+
+
+def wall(page: Any, address: str) -> Iterator[str]:
+    """What is wrong with the wall of claims: tiles, filters, forest plots."""
+    page.goto(address + "ledger.html")
+    rows = page.evaluate("() => JSON.parse(document.querySelector('.ck-wall script').textContent).rows")
+    tiles = page.locator(".ck-wall-grid > button")
+    if tiles.count() != len(rows):
+        yield f"{tiles.count()} tiles for {len(rows)} rows"
+    tiles.nth(next(i for i, row in enumerate(rows) if row["low"] and row["printed"])).click()
+    for part in ("circle", ".ck-zero", ".ck-printed"):
+        if not page.locator(f".ck-wall-detail svg {part}").count():
+            yield f"a forest plot without {part}"
+    page.get_by_role("button", name=f"{rows[-1]['paper']} ", exact=False).first.click()
+    shown = page.locator(".ck-wall-grid > button:visible").count()
+    if shown != sum(row["paper"] == rows[-1]["paper"] for row in rows):
+        yield f"{shown} tiles of {rows[-1]['paper']}"
 
 
 def dead(name: str, links: list[str], seen: dict[str, dict], html: Path, address: str) -> list[str]:

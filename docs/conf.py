@@ -2,7 +2,7 @@
 
 project = "contrast_kit"
 author = copyright = "The contrast_kit maintainers"
-extensions = ["myst_nb", "sphinx.ext.mathjax"]
+extensions = ["myst_nb"]
 exclude_patterns = []
 
 # Only what is stored is shown: nothing runs while the site is built.
@@ -14,13 +14,14 @@ myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence", "at
 myst_heading_anchors = 4
 suppress_warnings = ["mystnb.unknown_mime_type", "myst.header"]  # a notebook may go from its title to a third level
 
-mathjax_path = "tex-svg-full.js"
-mathjax3_config = {"svg": {"fontCache": "local"}, "options": {"enableMenu": False}}
+myst_update_mathjax = False
+html_math_renderer = "mathml"
 
 html_theme = "sphinx_book_theme"
 html_title = "contrast_kit"
-html_static_path = ["mathjax", "static"]
+html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_favicon = "static/favicon.svg"
 html_show_sphinx = False
 toc_object_entries_show_parents = "hide"
@@ -37,7 +38,7 @@ html_theme_options = {
 
 def setup(app):
     app.connect("doctree-read", with_alternatives)
-    app.connect("doctree-read", with_tags)
+    app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("build-finished", with_thumbnails)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -55,17 +56,22 @@ def with_alternatives(app, doctree):
             image["alt"] = words.get(Path(image["uri"]).stem, "")
 
 
-def with_tags(app, doctree):
-    """Leave formulas of several lines as they are: Sphinx would put them into `split`, where no tag may stand."""
+def inline_formula(writer, node):
+    """A formula in a line, as MathML."""
+    import lean
     from docutils import nodes
 
-    for formula in doctree.findall(nodes.math_block):
-        text = formula.astext().strip()
-        if r"\\" in text and not formula.get("no-wrap") and not text.startswith(r"\begin{align"):
-            formula["no-wrap"] = formula["nowrap"] = True
-            whole = r"\begin{equation*}" + text + r"\end{equation*}"
-            formula.rawsource = whole
-            formula.children = [nodes.Text(whole)]
+    writer.body.append(lean.formula(node.astext()))
+    raise nodes.SkipNode
+
+
+def displayed_formula(writer, node):
+    """A formula on lines of its own, as MathML."""
+    import lean
+    from docutils import nodes
+
+    writer.body.append(lean.numbered(node.astext()))
+    raise nodes.SkipNode
 
 
 def with_thumbnails(app, error):

@@ -16,7 +16,7 @@ import course as stored
 from contrast_kit.explore import _page
 
 DOCS = Path(__file__).resolve().parent
-LONGEST = 60
+LONGEST = 20
 """Rows of a recorded table that a page shows; the whole table can be downloaded."""
 EQUATIONS = """# Equation, code, test, picture
 
@@ -29,7 +29,12 @@ PANELS_HEAD = """# Panels
 They compute in this page, without Python and without a network; what JavaScript computes here is tested to be what
 Python computes in the notebooks. Each can be had as a single file for a lecture.
 """
-RECORDED = """## The recorded tables
+LEDGER = """# Ledger: what the papers claim, and what became of it
+
+A tile is one test of one claim of a paper; its colour is the verdict. Choose a paper or a verdict; touch a tile to see
+its interval beside zero and beside the lead that the paper prints.
+"""
+RECORDED = """# The recorded tables
 
 Those that the course shows, each with the command that measured it. Where a table grew over several sittings, the
 commit is that of its last rows, and the options of later sittings are not in the command.
@@ -52,7 +57,8 @@ def write(course: dict[str, Any], root: Path, source: Path) -> None:
         "faq": faq(root),
         "equations": equations(course, root, source),
         "panels": panels(course, source),
-        "ledger": ledger(root / "data" / "recorded", source),
+        "ledger": ledger(root / "data" / "recorded"),
+        "recorded": recorded(root / "data" / "recorded", source),
         "benchmarks": benchmarks(root),
     }
     for name, text in written.items():
@@ -202,16 +208,31 @@ def panels(course: dict[str, Any], source: Path) -> str:
 # -- what was recorded -------------------------------------------------------------------------------------------------
 
 
-def ledger(folder: Path, source: Path) -> str:
-    """The page `ledger.md` where there is one, then every recorded table with what it says of its origin."""
-    lines = ["# Ledger", ""]
-    if (page := folder / "ledger.md").exists():
-        title, _, told = page.read_text("utf-8").partition("\n")
-        lines += [title.replace("# ", "## ", 1), told.replace("\n## ", "\n### "), ""]
-    lines += [RECORDED, ""]
+def ledger(folder: Path) -> str:
+    """The ledger as a wall of tiles, what its page says of the rules, and all its rows as a table."""
+    _, _, told = (folder / "ledger.md").read_text("utf-8").partition("\n")
+    rules, _, papers = told.partition("\n## ")
+    verdicts = tomllib.loads((DOCS / "verdicts.toml").read_text("utf-8"))
+    wall = {"rows": records(folder / "ledger.csv"), "verdicts": verdicts}
+    data = json.dumps(wall, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    lines = [LEDGER, "```{raw} html", f'<div class="ck-wall"><script type="application/json">{data}</script></div>']
+    lines += ['<script src="_static/wall.js"></script>', "```", "", "## The rules", rules]
+    lines += ["", "<details><summary>All rows as a table</summary>", "", f"## {papers}", "", "</details>", ""]
+    return "\n".join(lines)
+
+
+def records(path: Path) -> list[dict[str, str]]:
+    """The rows of a table, by the names of its columns."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def recorded(folder: Path, source: Path) -> str:
+    """Every recorded table with what it says of its origin."""
+    lines = [RECORDED, ""]
     for path in sorted(folder.glob("*.csv")):
         origin = path.with_suffix(".json")
-        lines += [f"### {path.stem}", ""]
+        lines += [f"## {path.stem}", ""]
         if origin.exists():
             lines += [f"- **{name}**: `{text}`" for name, text in facts(json.loads(origin.read_text("utf-8"))).items()]
             lines.append("")

@@ -17,7 +17,8 @@ import contrast_kit as ck
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 EXTRA = all(
-    importlib.util.find_spec(name) for name in ("sphinx", "myst_nb", "sphinx_book_theme")
+    importlib.util.find_spec(name)
+    for name in ("sphinx", "myst_nb", "sphinx_book_theme", "latex2mathml")
 )
 
 
@@ -29,9 +30,10 @@ def docs():
         import api
         import check
         import course
+        import lean
         import pages
 
-        yield {"api": api, "check": check, "course": course, "pages": pages}
+        yield {module.__name__: module for module in (api, check, course, lean, pages)}
     finally:
         sys.path.remove(str(DOCS))
 
@@ -206,7 +208,54 @@ def test_every_equation_names_code_tests_and_pictures_that_exist(docs, tmp_path)
             pages.equation(given[0] | change, course, ROOT, tmp_path)
 
 
-# --- links ---
+def test_the_equations_of_a_function_stand_on_its_page(docs):
+    page = docs["api"].page("contrast_kit.losses")
+    entry = page.split("{py:function} contrast_kit.losses.nt_xent")[1]
+    assert (
+        r"*COCO-LM, eq. 3; CAPT, eq. 2 to 4; SCL, eq. 4*:" in entry and "$$L = -" in entry
+    )
+    plain = page.split("L_SCL = -E(")[0]  # what the docstring writes is folded
+    assert plain.endswith("as help() writes it</summary>\n\n```text\n")
+
+
+# --- what keeps a page small ---
+
+
+def test_a_formula_is_set_without_a_script(docs):
+    pytest.importorskip("latex2mathml")
+    made = docs["lean"].numbered(r"a = \mathrm{sim}(b) \tag{CMLM 8}")
+    assert "<mi>sim</mi>" in made and '<span class="ck-tag">(CMLM 8)</span>' in made
+    two = docs["lean"].formula(r"\begin{aligned} a &= b \\ c &= d \end{aligned}")
+    assert two.count("<mtr>") == 2 and "&#x00026;" not in two
+    with pytest.raises(ValueError, match=r"\\nonsense"):
+        docs["lean"].formula(r"\nonsense{a}")
+
+
+def test_a_style_sheet_keeps_what_is_used(docs):
+    sheet = """@import "a.css"; .a .b, .c { x: 1 } .d { x: 2 } @media (x) { .d { y: 3 } .c { z: 4 } }
+    @font-face { font-family: Awesome } @font-face { font-family: Other } p { w: 5 }"""
+    kept = docs["lean"].used(sheet, {"a", "c"})
+    assert [what in kept for what in ("@import", "x: 1", "z: 4", "Other", "w: 5")] == [
+        1
+    ] * 5
+    assert not any(what in kept for what in ("x: 2", "y: 3", "Awesome"))
+    drawings = docs["lean"].drawn('{bars:[448,512,["navicon"],"f0c9","M0 9"]}')
+    icon = docs["lean"].icon("fa-solid fa-bars", ' data-mode="x"', drawings)
+    assert (
+        'class="svg-inline--fa fa-solid fa-bars" data-mode="x" viewBox="0 0 448 512"'
+        in icon
+    )
+
+
+# --- the wall of claims ---
+
+
+def test_the_wall_has_every_row_and_knows_every_verdict(docs):
+    page = docs["pages"].ledger(ROOT / "data" / "recorded")
+    wall = json.loads(re.search(r'application/json">(.*?)</script>', page)[1])
+    table = pandas.read_csv(ROOT / "data" / "recorded" / "ledger.csv", dtype=str)
+    assert wall["rows"] == table.fillna("").to_dict("records")
+    assert set(table.verdict) <= set(wall["verdicts"])
 
 
 # --- the whole site ---
