@@ -9,11 +9,13 @@ import torch
 import transformers
 
 
-def write_origin(table: Path, script: str, seconds: float, settings: dict) -> None:
+def write_origin(
+    table: Path, script: str, seconds: float, settings: dict, options: str = "--out data/recorded"
+) -> None:
     """`NAME.json` beside `NAME.csv`: command, device, versions, commit, seconds, settings."""
     git = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
     origin = {
-        "command": f"python benchmarks/{script}.py --out data/recorded",
+        "command": f"python benchmarks/{script}.py {options}",
         "device": torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine() + " CPU",
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,

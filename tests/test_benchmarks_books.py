@@ -339,3 +339,65 @@ def books_loss(encoder, unseen):
     return benchmark_script("books")["held_out_loss"](
         encoder, unseen, ck.data.Texts(unseen, encoder.tokenizer)
     )["loss"]
+
+
+@pytest.mark.full
+@pytest.mark.filterwarnings("ignore")
+def test_ten_minutes_from_tokens_to_encoders(monkeypatch, tmp_path):
+    bench, texts, fit = benchmark_script("ten_minutes"), toyshop.corpus(700), ck.fit
+    toy = dict(num_hidden_layers=1, hidden_size=32, num_attention_heads=2)
+    for name, value in {
+        "divided": lambda books: (texts[:600], texts[600:]),
+        "SHAPE": toy | {"intermediate_size": 64},
+        "WORDS": 300,
+        "LENGTH": 24,
+        "TRAINING": bench["TRAINING"] | dict(batch_size=16, max_length=24, log_every=1),
+    }.items():
+        monkeypatch.setitem(bench["main"].__globals__, name, value)
+    (tmp_path / "blimp").mkdir()
+    pair = json.dumps({"sentence_good": texts[0], "sentence_bad": texts[1]})
+    (tmp_path / "blimp" / "toy.jsonl").write_text("\n".join([pair] * 30))
+    home = tmp_path / "home"
+
+    def run(*options):
+        command = ["ten_minutes.py", *options, "--folder", str(home)]
+        monkeypatch.setattr(sys, "argv", command)
+        bench["main"]()
+
+    run("prepare", "--books", "none", "--data", str(tmp_path))
+    assert len((home / "blimp" / "toy.jsonl").read_text().splitlines()) == 20
+    monkeypatch.setattr(bench["np"], "save", None)  # from here on nothing is prepared
+
+    def pulled(objective, *arguments, callback, **options):
+        def stop(run):
+            if type(objective) is ck.objectives.ELECTRA:
+                run.stop()
+
+        return fit(objective, *arguments, callback=stop, **options)
+
+    monkeypatch.setattr(ck, "fit", pulled)
+    with pytest.raises(SystemExit, match="goes on"):
+        run("train", "--seconds", "4")
+    monkeypatch.setattr(ck, "fit", fit)
+    before = {path: path.stat().st_mtime for path in home.glob("*/encoder/*")}
+    run("train", "--seconds", "4")
+    assert (
+        len(before) > 1
+        and before.items()
+        <= {path: path.stat().st_mtime for path in home.glob("*/encoder/*")}.items()
+    )  # finished stages are left alone
+    table = ck.data.recorded("ten_minutes", home).set_index(["stage", "part"])["value"]
+    for stage, share in bench["STAGES"].items():
+        assert table[stage, "steps"] >= 1
+        assert table[stage, "seconds"] < 4 * share + 2  # cut, or at its last step
+        kept = next((home / stage / "encoder").glob("*.safetensors"))
+        assert "F16" in kept.read_bytes()[:9999].decode("latin-1")
+        assert ck.Encoder.from_pretrained(home / stage / "encoder").device.type == "cpu"
+    for stage, part in {
+        "mlm": "BLiMP",
+        "post-mlm": "loss_of_frequencies",
+        "post-electra": "copy_acc_replaced",
+        "post-coco-lm": "clm_acc_replaced",
+        "post-cmlm": "contrast",
+    }.items():
+        assert math.isfinite(table[stage, part])
