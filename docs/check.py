@@ -91,6 +91,8 @@ def complaints(folder: Path, chromium: str) -> tuple[list[str], dict[str, int]]:
             seen[name] = look(page, address, name, found)
         now[0] = "ledger.html"
         found += [f"the wall of claims: {line}" for line in wall(page, address)]
+        now[0] = "type.html"
+        found += [f"the typed sentence: {line}" for line in typed(page, address)]
         now[0] = "the search of a folder"
         page.goto((html / "search.html").as_uri() + "?q=temperature")
         page.wait_for_function("() => document.querySelectorAll('#search-results li').length > 5")
@@ -135,6 +137,21 @@ def wall(page: Any, address: str) -> Iterator[str]:
     shown = page.locator(".ck-wall-grid > button:visible").count()
     if shown != sum(row["paper"] == rows[-1]["paper"] for row in rows):
         yield f"{shown} tiles of {rows[-1]['paper']}"
+
+
+def typed(page: Any, address: str) -> Iterator[str]:
+    """What is wrong with the page on which one types a sentence: its maps must answer, and ask nobody."""
+    page.goto(address + "type.html")
+    before, after = page.locator(".ck-type figcaption").all_inner_texts()
+    if "✗ the trap" not in before or "✓ the paraphrase" not in after:
+        yield f"the first example shows no learning: {before}; {after}"
+    page.locator(".ck-type input[type=text]").nth(1).fill("a small drum")
+    if page.locator(".ck-type figcaption").nth(1).inner_text() == after:
+        yield "another sentence changes nothing"
+    page.locator(".ck-type input[type=range]").fill("0")
+    titles = page.locator(".ck-type h4").all_inner_texts()
+    if len(set(titles)) != 1 or len(set(page.locator(".ck-type figcaption").all_inner_texts())) != 1:
+        yield f"at step 0 the two maps differ: {titles}"
 
 
 def dead(name: str, links: list[str], seen: dict[str, dict], html: Path, address: str) -> list[str]:

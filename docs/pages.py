@@ -53,6 +53,7 @@ def write(course: dict[str, Any], root: Path, source: Path) -> None:
     """Every page but notebooks and API."""
     written = {
         "index": front(course, root, source),
+        "type": typed(),
         "glossary": glossary(root),
         "faq": faq(root),
         "equations": equations(course, root, source),
@@ -84,18 +85,34 @@ def faq(root: Path) -> str:
 
 
 def front(course: dict[str, Any], root: Path, source: Path) -> str:
-    """The first page: a card for each notebook, with its picture, and its row of the README's table in words."""
+    """The first page: a panel that lives, the README's number, and a card for each notebook with its row in words."""
     cards, readme = [], (root / "README.md").read_text("utf-8")
     for name, notebook in course.items():
         title = html.escape(re.match(r"# (.*)", notebook.cells[0].source)[1])
         row = re.search(rf"\(notebooks/{name}\.ipynb\) \| (.*) \| (.*) \| (.*) \|", readme)
-        said = f"{row[3]} · {row[1]}, {row[2]} min" if row else ""
+        if row is None:
+            raise ValueError(f"The README's table has no row for {name}.")
+        level, minutes, said = map(html.escape, row.groups())
         picture = chosen(name, root, source) or thumbnail(course, name, "", source)
         image = f'<img src="{picture[0]}" alt="" loading="lazy">' if picture else ""
-        cards.append(f'<a href="notebooks/{name}.html">{image}<b>{title}</b><span>{html.escape(said)}</span></a>')
+        said = f"<span>{said[0].upper()}{said[1:]}.</span><small>{level} · {minutes} min</small>"
+        cards.append(f'<a href="notebooks/{name}.html">{image}<b>{title}</b>{said}</a>')
+    question, before, after = demo(readme)
+    made = {
+        "ALIVE": stored.living(first_panels(course)["loss_playground"][1], "panel-front"),
+        "BEFORE": before, "AFTER": after, "QUESTION": question,
+        "COURSE": '<div class="ck-course">\n' + "\n".join(cards) + "\n</div>",
+        "NOTEBOOKS": "\n".join(f"notebooks/{name}" for name in course),
+    }  # fmt: skip
     text = (DOCS / "index.md").read_text("utf-8")
-    text = text.replace("%NOTEBOOKS%", "\n".join(f"notebooks/{name}" for name in course))
-    return text.replace("%COURSE%", '<div class="ck-course">\n' + "\n".join(cards) + "\n</div>")
+    return re.sub(r"%([A-Z]+)%", lambda name: made[name[1]], text)
+
+
+def demo(readme: str) -> tuple[str, str, str]:
+    """What the README's demo asks, and its two numbers."""
+    shown = readme.partition("## See it learn")[2].partition("\n## ")[0]
+    before, after = re.search(r"before: ([\d.]+)\nafter: +([\d.]+)", shown).groups()
+    return shown.strip().partition("\n\n```")[0].rstrip(":"), before.lstrip("0"), after.lstrip("0")
 
 
 def chosen(name: str, root: Path, source: Path) -> tuple[str, str] | None:
@@ -117,6 +134,19 @@ def thumbnail(course: dict[str, Any], name: str, section: str, source: Path) -> 
             file.write_bytes(base64.b64decode(output["data"]["image/png"]))
             return f"thumbnails/{file.name}", stored.words(title, cell, output, place)
     return None
+
+
+def typed() -> str:
+    """The page on which one types a sentence, with what was measured of its encoder."""
+    model = json.loads((DOCS / "static" / "type_model.js").read_text("utf-8").partition(" = ")[2].rstrip(";\n"))
+    text = (DOCS / "type.md").read_text("utf-8")
+    text = text.replace("%SHARES%", listed(f"{moment['share']:.2f}" for moment in model["moments"]))
+    return text.replace("%STEPS%", listed(map(str, model["steps"])))
+
+
+def listed(words: Any) -> str:
+    *first, last = words
+    return f"{', '.join(first)} and {last}"
 
 
 # -- equation, code, test, picture -------------------------------------------------------------------------------------
@@ -183,13 +213,19 @@ def headings(course: dict[str, Any], name: str) -> dict[str, str]:
 # -- panels ------------------------------------------------------------------------------------------------------------
 
 
-def panels(course: dict[str, Any], source: Path) -> str:
-    """The first stored panel of each kind, live, and each as a file for a lecture."""
+def first_panels(course: dict[str, Any]) -> dict[str, tuple[str, Any]]:
+    """The first stored panel of each kind, with the notebook that it stands in."""
     first: dict[str, tuple[str, Any]] = {}
     for name, _, _, output, _ in stored.figures(course):
         given = output["data"].get(_page.KIND)
         if given:
             first.setdefault(json.loads(given)["scripts"][0][-1], (name, output))
+    return first
+
+
+def panels(course: dict[str, Any], source: Path) -> str:
+    """The first stored panel of each kind, live, and each as a file for a lecture."""
+    first = first_panels(course)
     lines = [PANELS_HEAD]
     (source / "downloads").mkdir()
     for kind, title in PANELS.items():

@@ -45,6 +45,8 @@ SHOWN = {  # which figure of a notebook, counted from 0
     "12": 2,
     "13": 0,
 }
+FROM = {"03": (0, 1), "04": (0, 1), "05": (0, 1), "09b": (0.35, 0.5), "10": (0.7, 0)}
+"""Which part of it, from the left and from the top, where that is not the upper left one."""
 WIDE, HIGH = 240, 150  # pixels of a thumbnail
 
 
@@ -153,12 +155,17 @@ def thumbnails(folder: Path) -> None:
     """One stored figure of each notebook, small."""
     folder.mkdir(exist_ok=True)
     for notebook in sorted(NOTEBOOKS.glob("*.ipynb")):
-        figure = stored(notebook)[SHOWN[notebook.stem.partition("_")[0]]]
+        number = notebook.stem.partition("_")[0]
+        figure = stored(notebook)[SHOWN[number]]
         chosen = Image.open(io.BytesIO(base64.b64decode(figure))).convert("RGB")
         chosen = chosen.crop(ImageChops.invert(chosen).getbbox())  # without the white around it
-        chosen.thumbnail((2 * WIDE, 2 * HIGH), Image.Resampling.LANCZOS)
+        # A part, as large as it is in the notebook: a whole figure this small could not be read.
+        wide, high = min(chosen.width, 2 * WIDE - 16), min(chosen.height, 2 * HIGH - 16)
+        across, down = FROM.get(number, (0, 0))
+        left, top = int(across * (chosen.width - wide)), int(down * (chosen.height - high))
+        part = chosen.crop((left, top, left + wide, top + high))
         sheet = Image.new("RGB", (2 * WIDE, 2 * HIGH), "white")
-        sheet.paste(chosen, ((sheet.width - chosen.width) // 2, (sheet.height - chosen.height) // 2))
+        sheet.paste(part, ((sheet.width - part.width) // 2, (sheet.height - part.height) // 2))
         few = sheet.quantize(64, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
         few.save(folder / f"{notebook.stem}.png", optimize=True)
 
