@@ -76,6 +76,12 @@ def test_training_is_deterministic_across_processes():
     assert run.stdout.strip() == here["digest"]()
 
 
+def test_one_long_word_is_cut_before_it_is_learned():
+    """Learning its pieces takes quadratic time in its length."""
+    pieces = train_tokenizer(["a" * 4096], vocab_size=30).get_vocab()
+    assert 500 < max(map(len, pieces)) <= 1002
+
+
 def test_case():
     assert train_tokenizer(LINES).tokenize("The NAÏVE ball") == ["the", "naive", "ball"]
     assert train_tokenizer(LINES, lowercase=False).tokenize("naïve") == ["naïve"]

@@ -19,6 +19,16 @@ def test_a_terminal_shows_steps_and_every_part(encoder, texts, capsys):
     assert all(f"{part}=" in last for part in ("loss", "mlm", "contrast"))
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_request_to_end_is_heard_between_two_steps(name, encoder, texts, tmp_path):
+    number = getattr(signal, name)
+    before = signal.getsignal(number)
+    how = dict(callback=lambda run: signal.raise_signal(number), progress=False)
+    run = ck.fit(ck.objectives.MLM(encoder), texts, steps=9, folder=tmp_path, **how)
+    assert run.interrupted and run.steps == 1 and signal.getsignal(number) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["step-00000001"]
+
+
 def test_no_progress_prints_nothing(encoder, texts, capsys):
     ck.fit(ck.objectives.CMLM(encoder), texts, steps=2, progress=False)
     assert capsys.readouterr() == ("", "")

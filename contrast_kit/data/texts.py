@@ -53,8 +53,9 @@ class Texts:
     included (by default 128, or what the tokenizer's model takes; of a pair, the longer text is cut first). A column
     `label` (or the one named by `label`) is kept; class numbers become long, scores float32, and a missing label
     (`None`) becomes -1, the hub's mark for "unlabeled". Only texts that are equal to the letter share a `text_id`: "A
-    kite" and "a kite" do not, though their tokens may be equal. With `whole_words` every mask falls on whole words, and
-    `pad_to_multiple_of=8`, say, pads batches a little further, to lengths that a GPU likes.
+    kite" and "a kite" do not, though their tokens may be equal. With `whole_words` dynamic and complementary masks fall
+    on whole words (spans do not), and `pad_to_multiple_of=8`, say, pads batches a little further, to lengths that a GPU
+    likes.
 
     `texts[i]` is one example, a dict for `collate`; `texts.batch(indices)` a whole batch; `texts.lengths` the
     tokens of each; `texts.labels` all labels or `None`; `texts.label_names` the names of the classes or
