@@ -9,6 +9,7 @@ from conftest import benchmark_script
 
 SIZES = {"draws": 2, "tune-draws": 1, "sizes": 20, "test": 40, "start-steps": 2}
 METHODS = ["FT", "frozen probe", "TAPT → FT"]
+ONE = ("--methods", "TAPT → FT", "--starts", "random")
 NAMES = [f"few_labels{of}" for of in ("", "_rates", "_text", "_words", "_starts")]
 
 
@@ -16,110 +17,68 @@ NAMES = [f"few_labels{of}" for of in ("", "_rates", "_text", "_words", "_starts"
 @pytest.mark.filterwarnings("ignore")
 def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path, smaller):
     monkeypatch.delenv("CONTRAST_KIT_REAL_DATA", raising=False)
-    bench = benchmark_script("few_labels")
+    bench, out = benchmark_script("few_labels"), tmp_path / "out"
     names = bench["main"].__globals__
-    for name, value in {
-        "RATES": (5e-4, 1e-3, 2e-3),
-        "MORE": 60,
-        "READ": 160,
-        "SENTENCES": 600,
-    }.items():
-        monkeypatch.setitem(names, name, value)
+    short = dict(RATES=(5e-4, 1e-3, 2e-3), MORE=60, READ=160, SENTENCES=600)
     protocol, quick = names["protocol"], dict(epochs={20: 2}, post_epochs={20: 2})
-    monkeypatch.setitem(
-        names, "protocol", lambda *given: replace(protocol(*given), **quick)
-    )
+    short["protocol"] = lambda *given: replace(protocol(*given), **quick)
+    for name, value in short.items():
+        monkeypatch.setitem(names, name, value)
     sizes = [part for name, size in SIZES.items() for part in (f"--{name}", str(size))]
-    folders = ["--out", str(tmp_path / "out"), "--work", str(tmp_path / "work")]
-    monkeypatch.setattr(
-        sys, "argv", ["few_labels.py", *sizes, *folders, "--methods", *METHODS]
-    )
-    bench["main"]()
-    tables = {name: (tmp_path / "out" / f"{name}.csv").read_text() for name in NAMES}
-    rows = list(csv.DictReader(tables["few_labels"].splitlines()))
-    assert (
-        len(rows) == 2 + 2 * 3 * 2
-    )  # counting words; two starts, three methods, two draws
-    assert {row["method"] for row in rows if row["from"] == "no encoder"} == {
-        "counting words"
-    }
-    for draw in "01":
-        assert (
-            len({row["split"] for row in rows if row["draw"] == draw}) == 1
-        )  # so differences are taken in pairs
-    rates = list(csv.DictReader(tables["few_labels_rates"].splitlines()))
+    folders = ["--out", str(out), "--work", str(tmp_path / "work")]
+
+    def run(*options):
+        monkeypatch.setattr(sys, "argv", ["few_labels.py", *sizes, *folders, *options])
+        bench["main"]()
+
+    def read(name):
+        return list(csv.DictReader((out / f"{name}.csv").read_text().splitlines()))
+
+    run("--methods", *METHODS)
+    tables = {name: (out / f"{name}.csv").read_text() for name in NAMES}
+    rows, rates, words = map(read, ("few_labels", "few_labels_rates", "few_labels_words"))
+    # Counting words; two starts, three methods, two draws.
+    assert len(rows) == 2 + 2 * 3 * 2
+    alone = {row["method"] for row in rows if row["from"] == "no encoder"}
+    assert alone == {"counting words"}
+    drawn = {(row["draw"], row["split"]) for row in rows}
+    assert len(drawn) == 2  # so differences are taken in pairs
     texts = ["60 more", "20, as much reading"]
-    assert [row["method"] for row in rates] == 2 * METHODS + [
-        f"{METHODS[-1]}, {text}" for text in texts
-    ]
-    read = list(csv.DictReader(tables["few_labels_text"].splitlines()))
-    assert [row["text"] for row in read] == [text for text in texts for _ in range(2)]
-    assert {(row["draw"], row["split"]) for row in read} == {
-        (row["draw"], row["split"]) for row in rows
-    }
-    starts = list(csv.DictReader(tables["few_labels_starts"].splitlines()))
-    assert [row["start"] for row in starts] == ["random", "MLM, other shop"]
-    assert (
-        float(starts[1]["loss"])
-        != float(starts[0]["loss"])
-        > float(starts[0]["loss_of_frequencies"])
-    )
-    words = list(csv.DictReader(tables["few_labels_words"].splitlines()))
+    further = [f"{METHODS[-1]}, {text}" for text in texts]
+    assert [row["method"] for row in rates] == 2 * METHODS + further
+    longer = read("few_labels_text")
+    assert [row["text"] for row in longer] == [text for text in texts for _ in range(2)]
+    assert {(row["draw"], row["split"]) for row in longer} == drawn
+    new, other = read("few_labels_starts")
+    assert (new["start"], other["start"]) == ("random", "MLM, other shop")
+    assert float(other["loss"]) != float(new["loss"]) > float(new["loss_of_frequencies"])
     assert [row["method"] for row in words] == 2 * ["as it was", "TAPT → FT"]
     for before, after in zip(words[::2], words[1::2], strict=True):
-        assert (
-            before["loss"] != after["loss"]
-            and before["loss_of_frequencies"] == after["loss_of_frequencies"]
-        )
+        assert before["loss"] != after["loss"]
+        assert before["loss_of_frequencies"] == after["loss_of_frequencies"]
     for row in rates:
         assert (row["lr"] == "") == (row["method"] == "frozen probe")
         assert (row["post_lr"] != "") == ("TAPT" in row["method"])
-    more = ["--first-draw", "5", "--methods", "frozen probe", "--starts", "random"]
-    monkeypatch.setattr(sys, "argv", ["few_labels.py", *sizes, *folders, *more])
-    bench["main"]()
-    again = list(
-        csv.DictReader(
-            (tmp_path / "out" / "few_labels_again.csv").read_text().splitlines()
-        )
-    )
-    assert {row["draw"] for row in again} == {"5", "6"}
-    assert not {row["split"] for row in again} & {row["split"] for row in rows}
-    monkeypatch.setattr(
-        sys, "argv", ["few_labels.py", *sizes, *folders, "--methods", *METHODS]
-    )
-    monkeypatch.setattr(
-        "contrast_kit.tasks.runs._run_one", None
-    )  # nothing is run a second time
-    bench["main"]()
-    for name, text in tables.items():
-        assert (tmp_path / "out" / f"{name}.csv").read_text() == text
-    part = [
-        "--methods",
-        "TAPT → FT",
-        "--starts",
-        "random",
-    ]  # its fine-tuning rate is the recorded one
-    monkeypatch.setattr(sys, "argv", ["few_labels.py", *sizes, *folders, *part])
-    bench["main"]()
-    for name, text in tables.items():
-        assert sorted(
-            (tmp_path / "out" / f"{name}.csv").read_text().splitlines()
-        ) == sorted(text.splitlines())
-    for n, kept in {
-        10: METHODS,
-        20: METHODS,
-        21: [],
-    }.items():  # a rate holds for fewer labels too
-        found = bench["recorded_rates"](tmp_path / "out", "opinion", "random", n)
+    run("--first-draw", "5", "--methods", "frozen probe", "--starts", "random")
+    again = {(row["draw"], row["split"]) for row in read("few_labels_again")}
+    assert {draw for draw, _ in again} == {"5", "6"}
+    assert not {split for _, split in again} & {split for _, split in drawn}
+    # Nothing is run a second time; and the fine-tuning rate of one method alone is the recorded one.
+    monkeypatch.setattr("contrast_kit.tasks.runs._run_one", None)
+    for asked in (("--methods", *METHODS), ONE):
+        run(*asked)
+        for name, text in tables.items():
+            now = (out / f"{name}.csv").read_text()
+            assert sorted(now.splitlines()) == sorted(text.splitlines())
+    for n, kept in ((10, METHODS), (20, METHODS), (21, [])):  # it holds for fewer labels
+        found = bench["recorded_rates"](out, "opinion", "random", n)
         assert [*found] == kept and all(rates["n"] == 20 for rates in found.values())
-    other = tables["few_labels_rates"].replace(
-        "TAPT → FT,20,", "TAPT → FT,20,9", 1
-    )  # a rate in the table is kept
-    (tmp_path / "out" / "few_labels_rates.csv").write_text(other)
-    with pytest.raises(
-        ValueError, match="TAPT → FT on toyshop/opinion that was made with other settings"
-    ):
-        bench["main"]()
+    # A rate in the table is kept.
+    changed = tables["few_labels_rates"].replace("TAPT → FT,20,", "TAPT → FT,20,9", 1)
+    (out / "few_labels_rates.csv").write_text(changed)
+    words = "TAPT → FT on toyshop/opinion that was made with other settings"
+    with pytest.raises(ValueError, match=words):
+        run(*ONE)
 
 
 def test_pairs_of_sentences_take_over_rates_that_others_chose(tmp_path):
