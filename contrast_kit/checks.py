@@ -37,6 +37,19 @@ def unchecked(on: bool = True) -> Iterator[None]:
         _reads_values.reset(before)
 
 
+@contextmanager
+def drawing_on_its_device() -> Iterator[None]:
+    """Inside, torch's complaint that a generator is of another device also says what to do."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "generator" in str(error):
+            error.add_note(
+                "The generator is on the batch's device: draw there, with device=ids.device."
+            )
+        raise
+
+
 def is_traced(x: Tensor) -> bool:
     """Whether x has no values now: on the device "meta", in `torch.compile`, or in a transform of `torch.func`."""
     return (

@@ -18,6 +18,10 @@ from contrast_kit.encoder import SHAPES
 from contrast_kit.fast import vocabulary
 
 REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
+if os.environ.get("CONTRAST_KIT_PRETENDED_DEVICE"):
+    import pretended_device
+
+    pretended_device.train_on_it()
 real_data = pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")
 
 LONGEST = "data_toyshop objectives_coco_lm processes odd_calls main benchmarks faults training pretended"

@@ -9,6 +9,7 @@ import functools
 import sys
 
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils import backend_registration
 
 DEVICE_TYPE = "pretend"
@@ -22,6 +23,17 @@ FACTORIES = {
 }
 """Operations that torch would make by resizing an empty tensor, which these tensors cannot follow."""
 
+AUTOCAST = {
+    "linear": torch.bfloat16,
+    "matmul": torch.bfloat16,
+    "bmm": torch.bfloat16,
+    "scaled_dot_product_attention": torch.bfloat16,
+    "layer_norm": torch.float32,
+    "softmax.int": torch.float32,
+    "log_softmax.int": torch.float32,
+}
+"""What autocast makes of these operations' inputs."""
+
 largest = 0
 _held = {}  # storage -> (the CPU tensor behind it, the storage, so that its address is not used again)
 
@@ -31,6 +43,33 @@ LISTS, MANY = (tuple, list), (tuple, list, dict)
 
 class MixedDevicesError(RuntimeError):
     """A tensor of the CPU among tensors of the device."""
+
+
+class Generator(torch.Generator):
+    """One of the device, which draws what a CPU's would."""
+
+    def __new__(cls, device="cpu"):
+        there = torch.device(device).type == DEVICE_TYPE
+        made = super().__new__(cls, "cpu" if there else device)
+        made.of_the_device = there
+        return made
+
+    @property
+    def device(self):
+        return torch.device(DEVICE_TYPE, 0) if self.of_the_device else super().device
+
+
+class _Draws(TorchFunctionMode):
+    """Refuses a draw on the CPU by a generator of the device, and the reverse."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        made, source = function(*args, **kwargs or {}), (kwargs or {}).get("generator")
+        ours = isinstance(source, Generator)  # and not one that torch wrapped anew
+        if ours and source.device.type != made.device.type:
+            raise MixedDevicesError(
+                f"{function.__name__} on {made.device} by a generator of {source.device}"
+            )
+        return made
 
 
 class _Module(backend_registration._DummyBackendModule):
@@ -157,6 +196,9 @@ def _on_the_cpu(operation, *args, **kwargs):
     plain_args, plain_kwargs = tree_map(
         lambda x: known[id(x)] if id(x) in known else _unwrap(x), (args, kwargs)
     )
+    if name == "_fused_adamw_":  # reads gradients as they lie in memory
+        weights, gradients, *rest = plain_args
+        plain_args = (weights, [each.contiguous() for each in gradients], *rest)
     same = (
         torch.ops.aten.reshape
         if name in ("view", "_unsafe_view")
@@ -233,4 +275,46 @@ def start() -> torch.device:
             operation = getattr(getattr(torch.ops.aten, name), overload)
             at = name if overload == "default" else f"{name}.{overload}"
             start.factories.impl(at, _factory(operation), "PrivateUse1")
+    start.autocast = torch.library.Library("_", "IMPL")
+    start.autocast.fallback(
+        torch.library.fallthrough_kernel, dispatch_key="AutocastPrivateUse1"
+    )
+    for name, dtype in AUTOCAST.items():
+        packet, _, overload = name.partition(".")
+        operation = getattr(getattr(torch.ops.aten, packet), overload or "default")
+        start.factories.impl(name, _cast(operation, dtype), "AutocastPrivateUse1")
+    # Else a tied weight would become two.
+    torch.__future__.set_swap_module_params_on_conversion(True)
     return torch.device(DEVICE_TYPE, 0)
+
+
+def _cast(operation, dtype):
+    """The operation under autocast."""
+
+    def made(*args, **kwargs):
+        key = torch._C.DispatchKey.AutocastPrivateUse1
+        with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(key)):
+            args = tree_map(
+                lambda x: x.to(dtype) if on_device(x) and x.is_floating_point() else x,
+                args,
+            )
+            return operation(*args, **kwargs)
+
+    return made
+
+
+def train_on_it() -> torch.device:
+    """Make the device; from here on `fit` trains there and leaves encoders there, as on a machine with a GPU."""
+    from contrast_kit.training import distributed
+
+    device = start()
+    torch.Generator = Generator
+    _Draws().__enter__()
+    distributed.start = lambda: device
+    save = torch.save
+    torch.save = lambda x, *args: save(tree_map(_on_cpu, x), *args)
+    return device
+
+
+def _on_cpu(x):
+    return x.cpu() if on_device(x) else x

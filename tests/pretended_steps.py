@@ -1,6 +1,6 @@
 """What training does on a pretended device: `python tests/pretended_steps.py` prints it as JSON.
 
-Looked at are one step of every objective in each way of computing it, and large contrasts.
+Looked at are one step of every objective in each way of computing it, large contrasts, and short runs of `fit`.
 """
 
 import json
@@ -11,10 +11,12 @@ import pretended_device
 import torch
 from conftest import make_encoder, with_wordings
 from objectives import OBJECTIVES, ONE_EACH
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import contrast_kit as ck
 from contrast_kit import checks, fast, losses
 from contrast_kit.data import toyshop
+from contrast_kit.fast import on_gpu
 from contrast_kit.training.gradient import gradient
 
 WAYS = {
@@ -98,8 +100,85 @@ def contrasts(device):
     return found
 
 
+WAITS = {"_local_scalar_dense", "nonzero", "masked_select", "equal"}
+
+
+class Tape(TorchDispatchMode):
+    """Notes all work of the device, to do it again on the same memory; refuses what a graph of CUDA could not hold."""
+
+    def __init__(self):
+        super().__init__()
+        self.done = []
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        name, kwargs = operation.__name__.split(".")[0], kwargs or {}
+        if name in WAITS:
+            raise RuntimeError(f"{name} would wait for the device")
+        made = operation(*args, **kwargs)
+        read = pretended_device.tensors_in((args, kwargs))
+        if name != "detach" and any(x.is_cpu and x.dim() for x in read):
+            raise RuntimeError(f"{name} reads the CPU")
+        if not operation.is_view:
+            self.done.append((operation, args, kwargs, made))
+        return made
+
+    @torch.no_grad()
+    def replay(self):
+        Taped.replays += 1
+        for operation, args, kwargs, made in self.done:
+            again = pretended_device.tensors_in([operation(*args, **kwargs)])
+            for old, new in zip(pretended_device.tensors_in([made]), again, strict=True):
+                if new is not old:
+                    old.copy_(new)
+
+
+class Taped:
+    """In place of `CudaGraphs`: what is recorded draws nothing yet."""
+
+    replays = 0
+
+    def run(self, function):
+        return function()
+
+    def record(self, function, generator):
+        noise, dropout = generator.get_state(), torch.get_rng_state()
+        with Tape() as tape:
+            made = function()
+        generator.set_state(noise)
+        torch.set_rng_state(dropout)
+        return made, tape.replay
+
+
+def run(name, data, shapes):
+    """A run of eight steps that records so many shapes of batches: its history, its weights, and replays."""
+    Taped.replays = 0
+    objective = OBJECTIVES[name](make_encoder(data.tokenizer, dropout=0.1))
+    go = dict(steps=8, batch_size=16, lr=3e-3, progress=False)
+    with (
+        mock.patch.object(on_gpu, "SHAPES", shapes),
+        mock.patch.object(on_gpu, "CudaGraphs", Taped),
+    ):
+        history = ck.fit(objective, data, **go).history.drop(columns="seconds")
+    plain = type(objective.encoder.strategy).__name__
+    weights = [float(each.double().sum()) for each in objective.parameters()]
+    return [history.to_json(), weights, plain], Taped.replays
+
+
+def runs():
+    """Runs of the methods, recorded and step by step."""
+    data = with_wordings(toyshop.corpus(64, seed=1), batch_of_eight()[1])
+    data.labels = torch.arange(64) % 2
+    found = {}
+    for name in ("mlm", "cmlm info_nce", "coco_lm", "electra", "scl", "simcse", "capt"):
+        recorded, replays = run(name, data, 8)
+        found[name] = {"same": run(name, data, 0)[0] == recorded, "replays": replays}
+        assert recorded[2] == "Padded"
+    return found
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    pretended = pretended_device.start()
-    print(json.dumps({"steps": steps(pretended), "contrasts": contrasts(pretended)}))
+    pretended = pretended_device.train_on_it()
+    seen = {"steps": steps(pretended), "contrasts": contrasts(pretended), "runs": runs()}
+    print(json.dumps(seen))

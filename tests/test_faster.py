@@ -3,10 +3,12 @@
 import pytest
 import torch
 from conftest import make_encoder
+from torch._dynamo.testing import CompileCounterWithBackend
 
 import contrast_kit as ck
+from contrast_kit.data.batches import make_batches
 from contrast_kit.encoder.encoder import Padded
-from contrast_kit.fast import quick_mask
+from contrast_kit.fast import on_gpu, quick_mask
 from contrast_kit.fast.fixed_capacity import FixedCapacity
 from contrast_kit.training.gradient import gradient
 
@@ -99,24 +101,43 @@ def test_runs_resume_bitwise(options, tokenizer, texts, tmp_path):
 
 
 @pytest.mark.full
-def test_compiled_gives_the_same_loss_and_gradient(tokenizer, batch):
-    found = []
-    for compiled in (
-        False,
-        "aot_eager",
-    ):  # captured and differentiated as a graph, run without a C++ compiler
-        objective = ck.faster(
-            make("cmlm", tokenizer).train(), fixed_capacity=0.15, compiled=compiled
-        )
+@pytest.mark.parametrize("others", [dict(fixed_capacity=0.15), dict(packing=True)])
+def test_compiled_gives_the_same_loss_and_gradient(others, tokenizer, batch):
+    """Captured and differentiated as a graph, run without a C++ compiler; evaluation is left as it is."""
+    found, backend = [], CompileCounterWithBackend("aot_eager")
+    for compiled in (False, backend):
+        objective = make("cmlm", tokenizer).train()
+        ck.faster(objective, compiled=compiled, **others)
         parts, _ = gradient(objective, [batch], seeded())
         grads = [p.grad.flatten() for p in objective.parameters() if p.grad is not None]
         found.append((parts["loss"].item(), torch.cat(grads)))
     assert found[1][0] == pytest.approx(found[0][0], rel=1e-5)
     assert torch.allclose(found[0][1], found[1][1], atol=1e-5)
-    assert objective.encoder.model.base_model._compiled_call_impl is not None
-    assert (
-        ck.faster(objective).encoder.model.base_model._compiled_call_impl is None
-    )  # not given: off again
+    graphs = backend.frame_count
+    objective.encoder.eval()(batch)
+    assert backend.frame_count == graphs > 0
+    assert type(ck.faster(objective).encoder.strategy) is Padded  # not given: off again
+
+
+def test_how_a_run_computes_on_a_gpu_follows_from_its_sizes(
+    tokenizer, texts, monkeypatch
+):
+    """Small: recorded; large: packed where lengths differ, compiled where long; other methods are never recorded."""
+    data = ck.data.Texts(texts, tokenizer)
+
+    def way(objective, total=100, **settings):
+        training = ck.Training(batch_size=16, **settings)
+        return on_gpu.way(objective, training, make_batches(data, training), total)
+
+    mlm, own = make("mlm", tokenizer), type("Own", (ck.objectives.MLM,), {})
+    assert way(mlm) == on_gpu.Way(share=0.15, recorded=True)
+    assert way(own(mlm.encoder)) == on_gpu.Way()
+    assert way(mlm, chunk_size=4) == on_gpu.Way(share=0.15)
+    assert way(ck.objectives.CAPT(mlm.encoder)) == on_gpu.Way()
+    monkeypatch.setattr(on_gpu, "SMALL", 0)
+    assert way(mlm) == on_gpu.Way(share=0.15)  # of like length
+    assert way(mlm, group_by_length=False) == on_gpu.Way(packing=True, share=0.15)
+    assert way(mlm, total=10**10) == on_gpu.Way(share=0.15, compiled=True)
 
 
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from conftest import make_encoder
+from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import (
     AutoModelForMaskedLM,
 )
@@ -81,21 +82,26 @@ def test_every_way_of_attending_agrees(bias, alike, monkeypatch):
     lengths = [3, 7, 7, 12]
     mask = torch.arange(12) < torch.tensor(lengths)[:, None]
     layout, n = Layout.of(mask), sum(lengths)
-    q, k, v = (torch.randn(n, 2, 4, generator=g, dtype=torch.float64) for _ in range(3))
+    q, k, v = (
+        torch.randn(1, n, 2, 4, generator=g, dtype=torch.float64) for _ in range(3)
+    )
     table = torch.randn(2, 12, 12, generator=g, dtype=torch.float64) if bias else None
     ours = packed.attend(q, k, v, layout, bias=table)
+    q, k, v, found = q[0], k[0], v[0], ours[0]
     start = 0
     for length in lengths:  # text by text, as printed: softmax(q k' / sqrt(d) + b) v
         here = slice(start, start + length)
         scores = torch.einsum("ihd,jhd->hij", q[here], k[here]) / 2
         scores = scores if table is None else scores + table[:, :length, :length]
         expected = torch.einsum("hij,jhd->ihd", scores.softmax(-1), v[here])
-        assert torch.allclose(ours[here], expected, atol=1e-12)
+        assert torch.allclose(found[here], expected, atol=1e-12)
         start += length
     monkeypatch.setattr("contrast_kit.fast.packed.LONG", 0)
     one_length_each = Layout.of(mask)
     assert torch.allclose(
-        packed.attend(q, k, v, one_length_each, bias=table), ours, atol=1e-12
+        packed.attend(q[None], k[None], v[None], one_length_each, bias=table),
+        ours,
+        atol=1e-12,
     )
 
 
@@ -109,3 +115,103 @@ def test_a_folder_does_not_know_of_packing(encoder, tmp_path, batch):
     ).last_hidden_state
     real = batch["attention_mask"].bool()
     assert torch.allclose(states[real], encoder(batch)[real], atol=1e-6)
+
+
+class Flash:
+    """What a GPU's kernels for many texts compute, for torch's own operator to find on the CPU; `called` counts."""
+
+    def __init__(self):
+        self.called = 0
+        self.library = torch.library.Library("aten", "IMPL")
+        self.library.impl("_flash_attention_forward", self.forward, "CPU")
+        self.library.impl("_flash_attention_backward", self.backward, "CPU")
+
+    def texts(self, ends, *rows):
+        """The rows of each text, [H, t, d] in float64, with its weights W = softmax(q k' / sqrt(d))."""
+        for x in zip(
+            *(x.double().split(ends.diff().tolist()) for x in rows), strict=True
+        ):
+            q, k, *rest = (part.transpose(0, 1) for part in x)
+            scale = q.shape[-1] ** -0.5
+            yield (q @ k.mT * scale).softmax(-1), q * scale, k * scale, *rest
+
+    def forward(self, q, k, v, ends, *more, **options):
+        """W v."""
+        self.called += 1
+        out = torch.cat([w @ v for w, _, _, v in self.texts(ends, q, k, v)], 1)
+        none = torch.zeros(0)
+        out = out.transpose(0, 1).contiguous()
+        return out.to(q.dtype), none, none, none, none
+
+    def backward(self, grad, q, k, v, out, lse, ends, *more, **options):
+        """dW = g v', and through the softmax dS = W (dW - sum W dW): dq = dS k, dk = dS' q, dv = W' g."""
+        found = []
+        for w, q_, k_, v_, g in self.texts(ends, q, k, v, grad):
+            to_w = g @ v_.mT
+            to_s = w * (to_w - (w * to_w).sum(-1, keepdim=True))
+            found.append((to_s @ k_, to_s.mT @ q_, w.mT @ g))
+        return tuple(
+            torch.cat(x, 1).transpose(0, 1).contiguous().to(q.dtype)
+            for x in zip(*found, strict=True)
+        )
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """Packing computes as on a GPU."""
+    monkeypatch.setattr(packed, "on_gpu", lambda x: True)
+    monkeypatch.setattr(packed, "compiled_by_shape", lambda x: False)
+    flash = Flash()
+    yield flash
+    flash.library._destroy()
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_on_a_gpu_states_and_gradients_are_those_of_the_padded_batch(
+    name, tokenizer, batch, gpu
+):
+    """By the kernel in half precision; in float32, and with a bias, which it has not, attention alone is padded."""
+    for dtype, limit in ((torch.float32, 1e-5), (torch.bfloat16, 4e-2)):
+        encoder = ENCODERS[name](tokenizer).train()
+        gpu.called = 0
+        with torch.autocast("cpu", torch.bfloat16, dtype == torch.bfloat16):
+            padded, expected = states_and_gradient(encoder, batch)
+            encoder.use_packing()
+            states, ours = states_and_gradient(encoder, batch)
+        by_kernel = dtype == torch.bfloat16 and name == "roberta"
+        assert gpu.called == 2 * by_kernel  # once a layer
+        assert (states - padded).abs().max() < limit
+        scale = max(g.abs().max() for g in expected.values())
+        assert max((ours[n] - expected[n]).abs().max() for n in expected) < limit * scale
+
+
+def test_on_a_gpu_dropout_of_attentions_weights_is_drawn(tokenizer, batch, gpu):
+    encoder = make_encoder(tokenizer, dropout=0.1).train()
+    encoder.use_packing()
+    with torch.autocast("cpu", torch.bfloat16):
+        assert not torch.equal(encoder(batch), encoder(batch)) and gpu.called == 0
+        assert torch.equal(encoder.eval()(batch), encoder(batch)) and gpu.called == 2
+
+
+class Counted(TorchDispatchMode):
+    """Counts operations; views launch nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        self.count += not operation.is_view
+        return operation(*args, **kwargs or {})
+
+
+def test_a_packed_step_has_the_operations_of_a_dense_one(tokenizer, batch, gpu):
+    counts = []
+    whole = torch.ones_like(batch["attention_mask"])
+    for mask, packing in ((whole, False), (batch["attention_mask"], True)):
+        encoder = make_encoder(tokenizer, num_hidden_layers=12)
+        encoder.use_packing(packing)
+        with torch.autocast("cpu", torch.bfloat16), Counted() as seen:
+            encoder(batch | {"attention_mask": mask}).sum().backward()
+        counts.append(seen.count)
+    assert gpu.called == 12 and counts[1] == pytest.approx(counts[0], rel=0.05)

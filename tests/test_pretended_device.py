@@ -33,3 +33,11 @@ def test_large_contrasts_have_the_cpus_loss_and_make_no_matrix_of_all_pairs(seen
     for name, contrast in seen["contrasts"].items():
         assert contrast["device"] == pytest.approx(contrast["cpu"], rel=1e-5), name
         assert contrast["largest"] < 4096**2 / 4, name
+
+
+def test_a_recorded_run_is_the_run_step_by_step(seen):
+    """Losses, gradients and weights to the last digit, with dropout; nothing in a step waits, or reads the CPU."""
+    for name, run in seen["runs"].items():
+        assert run["same"], name
+        # its temperature changes from step to step: never recorded
+        assert (run["replays"] > 2) == (name != "capt"), name

@@ -30,7 +30,7 @@ def press_stop_at(step):
 
 
 def weights(objective):
-    return {name: value.clone() for name, value in objective.state_dict().items()}
+    return {name: value.cpu().clone() for name, value in objective.state_dict().items()}
 
 
 def same(a, b):

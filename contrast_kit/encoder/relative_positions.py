@@ -110,11 +110,11 @@ class RelativeEncoder(MPNetEncoder):
     ) -> BaseModelOutput | tuple:
         length = hidden_states.shape[1]
         if layout is not None:  # a packed batch (`fast.packed`)
-            length = layout.lengths[-1]
+            length = layout.real.shape[1]
         positions = RelativePositions.of(self.config)
         scores = bias(self.relative_attention_bias, length, positions)  # [H, T, T]
         if layout is not None:
-            scores = scores, layout
+            scores = layout.among_own(scores), layout
         elif attention_mask is not None:
             scores = scores + attention_mask  # [B, H, T, T]
         return super().forward(hidden_states, scores, **options)
@@ -142,9 +142,8 @@ class RelativeAttention(MPNetSelfAttention):
         dropout = self.dropout.p if self.training else 0.0
         if isinstance(attention_mask, tuple):
             scores, layout = attention_mask
-            # [R, H, D/H]
-            mixed = fast.attend(q[0], k[0], v[0], layout, dropout, bias=scores)
-            return (self.o(mixed.flatten(1).unsqueeze(0)),)  # [1, R, D]
+            mixed = fast.attend(q, k, v, layout, dropout, bias=scores)  # [1, R, H, D/H]
+            return (self.o(mixed.flatten(2)),)  # [1, R, D]
         # [B, T, H, D/H] → [B, H, T, D/H]
         q, k, v = (x.transpose(1, 2) for x in (q, k, v))
         mask = attention_mask.to(q.dtype)

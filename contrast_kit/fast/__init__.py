@@ -78,6 +78,7 @@ _HOMES = {
     "fused": (),
     "vocabulary": ("Guesses", "WordScores", "sum_over_words"),
     "options": ("faster",),
+    "on_gpu": ("quicker",),
     "packed": ("Packed", "attend", "unpack"),
     "shapes": ("filled_up",),
     "fixed_capacity": ("quick_mask",),

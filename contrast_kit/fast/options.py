@@ -5,6 +5,7 @@ from typing import TypeVar
 from torch import nn
 
 from contrast_kit.fast.fixed_capacity import FixedCapacity
+from contrast_kit.fast.on_gpu import Compiled, encoders
 
 Objective = TypeVar("Objective", bound=nn.Module)
 
@@ -18,24 +19,23 @@ def faster(
 ) -> Objective:
     """Choose how the encoders of an objective compute, the auxiliary model's too; options not given are switched off.
 
-    Each is right for some machines and texts, and wrong for others, so nothing is chosen for you. Values and gradients
-    stay what they were up to rounding; dropout is drawn in another order.
+    Each is right for some machines and texts, and wrong for others; on a GPU `fit` chooses where nobody did
+    (`Training.compiled`). Values and gradients stay what they were up to rounding; dropout is drawn in another order.
 
     Args:
         objective: changed in place.
         packing: compute nothing on padding (`packed`). Gains where the texts of a batch differ in length, as with
             `fit(…, group_by_length=False)`; little where `fit` puts texts of like length together.
         fixed_capacity: how many of the positions are masked, 0.15 for most: word scores are then made in a fixed number
-            of rows, so that a GPU is never waited for and shapes are static. Costs some unused rows; not with packing,
-            which waits for the device.
-        compiled: compile the Transformer, `True` for torch's default backend or a backend's name. Pays on a GPU
-            for long runs with few shapes; on a CPU it gained nothing here.
+            of rows, so that a GPU is never waited for and shapes are static. Costs some unused rows.
+        compiled: compile the Transformer for training, `True` for torch's default backend or a backend's name. Pays on
+            a GPU for long runs; on a CPU it gained nothing here.
 
     Returns:
         the objective.
 
     Raises:
-        ValueError: for a share outside (0, 1], packing with either of the others, or a model that cannot compute so.
+        ValueError: for a share outside (0, 1], or a model that cannot compute so.
         RuntimeError: in a step in which far more positions are masked than `fixed_capacity` says.
 
     Example:
@@ -46,25 +46,20 @@ def faster(
         >>> ck.fit(objective, texts, steps=2, batch_size=4, progress=False).steps
         2
     """
-    if packing and (fixed_capacity or compiled):
-        raise ValueError(
-            "Packing gives every batch its own shape; a fixed capacity and a compiler need one: choose."
-        )
     if fixed_capacity is not None and not 0 < fixed_capacity <= 1:
         raise ValueError(
             f"fixed_capacity is the share of positions that are masked, in (0, 1], not {fixed_capacity}."
         )
-    encoders = [part for part in objective.modules() if hasattr(part, "use_packing")]
-    if not encoders:
+    parts = encoders(objective)
+    if not parts:
         raise ValueError(
             "Only encoders of texts compute in other ways: words and regions are padded separately."
         )
-    for encoder in encoders:
+    for encoder in parts:
         encoder.use_packing(packing)
         if fixed_capacity is not None:
             encoder.strategy = FixedCapacity(encoder.strategy, fixed_capacity)
-        body = encoder.model.base_model
-        body._compiled_call_impl = None
         if compiled:
-            body.compile(**{} if compiled is True else {"backend": compiled})
+            options = {} if compiled is True else {"backend": compiled}
+            encoder.strategy = Compiled(encoder.strategy, **options)
     return objective

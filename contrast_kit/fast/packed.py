@@ -1,14 +1,15 @@
 """No computation on padding: the real tokens of a batch stand in one row, and attention keeps the texts apart.
 
 A batch [B, T] of texts of 8 to 64 tokens is nearly half padding, and everything but attention works on each token by
-itself. So the real tokens are taken out, shortest text first, [N, D]; layers run on them; and attention takes texts
-of like length at a time, filled up to the longest of them. In the end the states go back to their places. The numbers
-are those of the padded batch, up to rounding; dropout draws others.
+itself. So the real tokens are taken out, shortest text first, [N, D]; layers run on them; and attention keeps to each
+text's own rows. On a CPU it takes texts of like length at a time, filled up to the longest of them. On a GPU one kernel
+reads rows and where texts end; it knows half precision only, no dropout of its weights and no bias, so that otherwise,
+as for COCO-LM's relative positions, attention alone is computed on the padded batch. In the end the states go back to
+their places. The numbers are those of the padded batch, up to rounding; dropout draws others.
 
 Letters: B examples, T tokens, N real tokens, R rows (N, or somewhat more), D width, H heads, d = D/H.
 """
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -32,7 +33,7 @@ LONG = 256
 """Texts above this length go through the fused kernel on a CPU: it holds no [T, T], but is slower on shorter ones."""
 ALIKE = 32
 """Texts whose lengths differ by less than this attend together: padding them costs less than further calls would.
-Above `LONG`, and on a GPU, only texts of one length."""
+Above `LONG`, only texts of one length."""
 
 
 class Packed:
@@ -50,7 +51,7 @@ class Packed:
 
     def __init__(self, model: nn.Module, padded: Any) -> None:
         kind = model.config.model_type
-        if kind not in RIGHT or getattr(model.config, "is_decoder", False):
+        if not can_pack(model):
             raise ValueError(
                 f"{type(model).__name__} cannot run without padding here, as its vectors would be others: leave "
                 f"packing out; these model types can be packed: {', '.join(RIGHT)}."
@@ -72,6 +73,12 @@ class Packed:
         return layout.unpack(
             base.encoder(states, layout=layout, return_dict=True).last_hidden_state
         )
+
+
+def can_pack(model: nn.Module) -> bool:
+    """Whether a model is one of `RIGHT`."""
+    decoder = getattr(model.config, "is_decoder", False)
+    return model.config.model_type in RIGHT and not decoder
 
 
 def unpack(model: nn.Module) -> None:
@@ -115,7 +122,7 @@ class Group:
         t = k.shape[2]
         if bias is not None:
             bias = bias[:, :t, :t].to(q.dtype)
-        if not self.padded and (t > LONG or q.device.type != "cpu"):
+        if not self.padded and t > LONG:
             return nn.functional.scaled_dot_product_attention(
                 q, k, v, attn_mask=bias, dropout_p=dropout, scale=scale
             )
@@ -132,41 +139,45 @@ class Group:
 class Layout:
     """Where the N real tokens of a batch come from, and which of them belong together."""
 
-    shape: tuple[int, int]
-    """(B, T)."""
+    real: Tensor
+    """[B, T] bool, where a token stands and no padding."""
     index: Tensor
     """[R] long, places in the flattened batch: texts from short to long, each in its order. R is N, or, where products
     are compiled by shape, a round number above it: the first token then fills it up, and is cut off in the end."""
-    lengths: list[int]
-    """Of the texts that have any token, from short to long."""
     size: int
     """N."""
+    ends: Tensor
+    """[B + 1] int32: rows before the first text, and up to the end of each."""
 
     @classmethod
     def of(cls, attention_mask: Tensor, fill_up: bool = False) -> "Layout":
         """The layout of a padded batch, from its attention mask [B, T]. Waits for the device once."""
         real = attention_mask.bool()
-        sizes = real.sum(1)
-        order = sizes.argsort(stable=True)  # [B]
+        sizes, order = real.sum(1).sort(stable=True)  # [B] each
         row, column = real[order].nonzero(as_tuple=True)  # [N] each
-        places = order[row] * real.shape[1] + column  # [N]
+        places, size = order[row] * real.shape[1] + column, len(row)  # [N]
         if fill_up:
-            more = rounded_up(len(places), 4 * ROUND) - len(places)
+            more = rounded_up(size, 4 * ROUND) - size
             places = nn.functional.pad(places, (0, more))
-        lengths = [size for size in sizes[order].tolist() if size]
-        return cls(tuple(real.shape), places, lengths, sum(lengths))
+        ends = nn.functional.pad(sizes.cumsum(0, dtype=torch.int32), (1, 0))
+        return cls(real, places, size, ends)
 
     @cached_property
     def groups(self) -> list[Group]:
-        """The texts, grouped by length."""
-        device = self.index.device
+        """The texts that have any token, grouped by length."""
         groups: list[list[int]] = []
-        for length in self.lengths:
-            alike = ALIKE if length <= LONG and device.type == "cpu" else 1
+        for length in filter(None, self.ends.diff().tolist()):
+            alike = ALIKE if length <= LONG else 1
             if not groups or length - groups[-1][0] >= alike:
                 groups.append([])
             groups[-1].append(length)
-        return [Group(lengths, device) for lengths in groups]
+        return [Group(lengths, self.index.device) for lengths in groups]
+
+    def among_own(self, bias: Tensor) -> Tensor:
+        """A bias of relative positions [H, T, T] as attention reads it: on a GPU it hides padding, [B, H, T, T]."""
+        if not on_gpu(bias):
+            return bias
+        return bias.masked_fill(~self.real[:, None, None, :], -torch.inf)
 
     def pack(self, x: Tensor) -> Tensor:
         """[B, T, …] → [1, R, …], the shape of a batch of one long text."""
@@ -174,9 +185,9 @@ class Layout:
 
     def unpack(self, x: Tensor) -> Tensor:
         """[1, R, …] → [B, T, …] with zeros at padding."""
-        padded = x.new_zeros(math.prod(self.shape), *x.shape[2:])
-        padded = padded.index_copy(0, self.index[: self.size], x[0, : self.size])
-        return padded.unflatten(0, self.shape)
+        padded = x.new_zeros(self.real.numel(), *x.shape[2:])
+        padded = padded.index_copy(0, self.index[: self.size], x.squeeze(0)[: self.size])
+        return padded.unflatten(0, self.real.shape)
 
 
 def attend(
@@ -188,31 +199,54 @@ def attend(
     scale: float | None = None,
     bias: Any = None,
 ) -> Tensor:
-    """Each token attends to the tokens of its own text: q, k, v [R, H, d] → [R, H, d], zeros after the first N.
+    """Each token attends to the tokens of its own text: q, k, v [1, R, H, d] → the same, zeros after the first N.
 
     `dropout` is of the attention weights; `scale` of the products, 1 / √d by default; `bias` is added to these, [H, T,
     T], as for relative positions.
     """
-    scale = scale or q.shape[-1] ** -0.5
-    half = q.device.type == "cuda" and q.dtype.itemsize == 2
-    if half and bias is None and not dropout:  # all that the kernel knows
-        return _attend_at_once(q, k, v, layout, scale)
+    usual = q.shape[-1] ** -0.5
+    scale = scale or usual
+    # [R, H, d]; the gradient of x[0] would be a copy
+    q, k, v = (x.squeeze(0) for x in (q, k, v))
+    if on_gpu(q):
+        kernel = _kernel(q)
+        if kernel and bias is None and not dropout and scale == usual:
+            ends, longest = layout.ends, layout.real.shape[1]
+            return kernel(q, k, v, ends, ends, longest, longest)[None]
+        mask = layout.real[:, None, None, :]
+        if bias is not None:
+            mask = bias.to(q.dtype)
+        # [R, H, d] → [B, H, T, d]
+        q, k, v = (layout.unpack(x[None]).transpose(1, 2) for x in (q, k, v))
+        mixed = nn.functional.scaled_dot_product_attention(
+            q, k, v, mask, dropout, scale=scale
+        )
+        return layout.pack(mixed.transpose(1, 2))  # [1, R, H, d]
     sizes = [group.size for group in layout.groups]
     rows = zip(*(x[: layout.size].split(sizes) for x in (q, k, v)), strict=True)
     mixed = []
     for group, each in zip(layout.groups, rows, strict=True):
         own = group.attend(*map(group.spread, each), dropout, scale, bias)
         mixed.append(group.collect(own))  # [n, H, d]
-    # [R, H, d]
-    return torch.cat([*mixed, v.new_zeros(len(v) - layout.size, *v.shape[1:])])
+    rest = v.new_zeros(len(v) - layout.size, *v.shape[1:])
+    return torch.cat([*mixed, rest])[None]  # [1, R, H, d]
 
 
-def _attend_at_once(q, k, v, layout, scale):
-    from torch.nn.attention.varlen import varlen_attn
+def on_gpu(x: Tensor) -> bool:
+    """Whether attention is computed as on a GPU."""
+    return x.device.type != "cpu"
 
-    lengths, longest = torch.tensor([0, *layout.lengths]), layout.lengths[-1]
-    ends = lengths.cumsum(0, dtype=torch.int32).to(q.device, non_blocking=True)  # [B + 1]
-    return varlen_attn(q, k, v, ends, ends, longest, longest, scale=scale)
+
+def _kernel(q: Tensor) -> Any:
+    """torch's attention for rows of many texts (from 2.10 on), where it knows such vectors and the GPU has it."""
+    try:
+        from torch.nn.attention.varlen import varlen_attn
+    except ImportError:
+        return None
+    old = q.is_cuda and torch.cuda.get_device_capability(q.device) < (8, 0)
+    if old or q.dtype.itemsize != 2 or q.shape[-1] % 8:
+        return None
+    return varlen_attn
 
 
 def attention(
@@ -230,9 +264,9 @@ def attention(
     if layout is None:
         more |= dict(dropout=dropout, scaling=scaling)
         return sdpa_attention_forward(module, query, key, value, attention_mask, **more)
-    # [1, H, N, d] → [N, H, d]
-    q, k, v = (x[0].transpose(0, 1) for x in (query, key, value))
-    return attend(q, k, v, layout, dropout, scaling).unsqueeze(0), None  # [1, N, H, d]
+    # [1, H, R, d] → [1, R, H, d]
+    q, k, v = (x.transpose(1, 2) for x in (query, key, value))
+    return attend(q, k, v, layout, dropout, scaling), None
 
 
 AttentionInterface.register(NAME, attention)

@@ -274,8 +274,9 @@ def replace(
     if not len(logits):
         return ids.clone()
     probability = logits.detach().float().softmax(dim=-1)  # [M, V]
-    # [M, V] -> [M]
-    sampled = torch.multinomial(probability, 1, generator=generator).squeeze(1)
+    # A race of exponential times is what torch.multinomial draws, which would wait for a GPU.
+    times = torch.empty_like(probability).exponential_(generator=generator)
+    sampled = (probability / times).argmax(-1)  # [M, V] -> [M]
     # In order of the positions.
     return ids.masked_scatter(selected, sampled.to(ids.dtype))
 

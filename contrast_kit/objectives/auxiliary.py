@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from transformers import ElectraConfig, ElectraForMaskedLM
 
-from contrast_kit import losses, masking
+from contrast_kit import checks, losses, masking
 from contrast_kit.checks import Count, Probability, Settings
 from contrast_kit.encoder.encoder import Encoder, View, evaluating
 from contrast_kit.objectives.base import cut, words_at
@@ -74,11 +74,13 @@ class Auxiliary(nn.Module):
 
     def _draw(self, view: View, generator: torch.Generator | None) -> Tensor:
         selected = view["selected"]  # [B, T]
-        hidden = self.encoder(view)[selected]  # [B, T, D] → [M, D]
+        positions = self.encoder.strategy.positions(selected)
+        hidden = positions.rows(self.encoder(view))  # [B, T, D] → [M, D]
         # A model may embed more, which no text can hold.
         words = len(self.encoder.tokenizer)
         logits = self.encoder.mlm_logits(hidden)[:, :words]  # [M, D] → [M, V]
-        return masking.replace(view["targets"], selected, logits, generator=generator)
+        with checks.unchecked(self.encoder.strategy.fixed_shapes):  # more rows than M
+            return masking.replace(view["targets"], selected, logits, generator=generator)
 
     def sums(
         self, hidden: Tensor, view: View, diagnostics: bool = True
@@ -104,8 +106,9 @@ class RandomWords(nn.Module):
     def sample(self, view: View, generator: torch.Generator | None = None) -> Tensor:
         """X with uniformly drawn words where it was selected, [B, T]."""
         ids = view["targets"]
-        draw = dict(generator=generator, device=ids.device)
-        words = torch.randint(self.vocab_size, ids.shape, **draw)
+        words = torch.randint(
+            self.vocab_size, ids.shape, generator=generator, device=ids.device
+        )
         return torch.where(view["selected"], words, ids)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from contrast_kit import losses, masking
+from contrast_kit import checks, losses, masking
 from contrast_kit._util import seeded
 from contrast_kit.checks import known_fields
 from contrast_kit.data import papers
@@ -40,7 +40,8 @@ class Objective(nn.Module):
 
     Four rules let the trainer cut a batch freely:
 
-    * `views` draws all noise, without gradient. Each view has the batch's examples in the batch's order.
+    * `views` draws all noise, without gradient. Each view has the batch's examples in the batch's order. `generator` is
+      of the batch's device: `torch.rand(ids.shape, generator=generator, device=ids.device)`.
     * `vectors` and `local_sums` work example by example: a projector there sees a chunk at a time, so no BatchNorm.
     * `contrast` sees all sequence vectors of the batch; it may have weights of its own, such as a learned temperature.
     * A local loss is a sum, and `term_counts` counts its terms from the view alone. The trainer divides the sum over
@@ -222,7 +223,8 @@ def draw_views(
     Chunks are cut by row, and what stands in the batch is what the words are compared with.
     """
     versions = {key: value._version for key, value in batch.items()}
-    views = objective.views(batch, generator)
+    with checks.drawing_on_its_device():
+        views = objective.views(batch, generator)
     name = type(objective).__name__
     for view_name, view in views.items():
         for key, value in view.items():

@@ -148,9 +148,13 @@ class COCOLM(Corrupting):
     def _crop(self, batch: View, generator: torch.Generator | None) -> View:
         """X^crop: content tokens cropped, [CLS] and [SEP] put back; as narrow as the longest crop can be."""
         ids, keep, specials = batch["input_ids"], self.config.keep, sum(self.frame)
-        options = dict(pad_id=self.encoder.tokenizer.pad_token_id, specials=self.frame)
         cropped = masking.crop(
-            ids, batch["attention_mask"], keep, generator=generator, **options
+            ids,
+            batch["attention_mask"],
+            keep,
+            pad_id=self.encoder.tokenizer.pad_token_id,
+            specials=self.frame,
+            generator=generator,
         )
         # Of the longest, without asking the device; twice the small term of `crop`, which rounds in float32.
         width = specials + max(1, int((ids.shape[1] - specials) * keep + 2e-4))

@@ -26,7 +26,7 @@ from contrast_kit.data.drafts import draft_of, remove_folder
 from contrast_kit.training import distributed
 
 TENSORS, STATE = "tensors.pt", "state.json"
-FREE = ("chunk_size", "log_every", "save_every")
+FREE = ("chunk_size", "compiled", "log_every", "save_every")
 """Settings that may differ when a run goes on: the batches and the losses stay the same."""
 SAVED_DIFFERENTLY = ("transformers_version", "_name_or_path", "dtype")
 """What saving a model changes in its configuration."""

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from contrast_kit import checks
+from contrast_kit import checks, fast
 from contrast_kit._util import progress_bar
 from contrast_kit.checks import NotFiniteError
 from contrast_kit.data.batches import make_batches
@@ -117,13 +117,15 @@ class _Loop:
     ) -> Run:
         """From the first step, or the checkpoint's, to the last; the caller's random state is left as it was."""
         result = self.result
-        with self.own_random_state(), stop_on_signal() as stop:
+        quicker = fast.quicker(self, gradient)  # on a GPU; else it is `gradient`
+        with self.own_random_state(), stop_on_signal() as stop, quicker as self.gradient:
             torch.manual_seed(self.seed + distributed.rank())
             if resume:
                 self.restore()
             self.objective.train()
-            counts = dict(total=self.total, initial=result.steps, unit="step")
-            bar = progress_bar(show=show, **counts)
+            bar = progress_bar(
+                show=show, total=self.total, initial=result.steps, unit="step"
+            )
             start = time.monotonic() - result.seconds
             try:
                 while result.steps < self.total:
@@ -161,10 +163,13 @@ class _Loop:
         ]
         objective.set_progress(step, self.total)
         self.optimizer.zero_grad(set_to_none=True)
-        options = dict(chunk_size=training.chunk_size, autocast=self.autocast)
         try:
-            parts, remembered = gradient(
-                objective, batches, self.trained.generator, **options
+            parts, remembered = self.gradient(
+                objective,
+                batches,
+                self.trained.generator,
+                chunk_size=training.chunk_size,
+                autocast=self.autocast,
             )
         except NotFiniteError as error:
             raise self.not_finite_error(step, str(error)) from error
@@ -221,7 +226,8 @@ class _Loop:
     def check_finite(self, step: int, parts: dict[str, Any]) -> None:
         """Raise before the optimizer's step would carry a NaN into the weights. A part without weight may be NaN."""
         if not (math.isfinite(parts["grad_norm"]) and math.isfinite(parts["loss"])):
-            raise self.not_finite_error(step, describe(parts))
+            each = (f"{name} {float(value):.4g}" for name, value in parts.items())
+            raise self.not_finite_error(step, ", ".join(each))
 
     def not_finite_error(self, step: int, problem: str) -> FloatingPointError:
         """The error that stops a run at a NaN: what it met, where to go back to, what usually helps."""
@@ -239,11 +245,7 @@ class _Loop:
         if result.folder is None or result.steps == self.saved:
             return
         self.check_finite(*self.last)
-        state = {
-            "settings": self.settings,
-            "rows": result.rows,
-            "seconds": result.seconds,
-        }
+        state = dict(settings=self.settings, rows=result.rows, seconds=result.seconds)
         checkpoint.save(result.folder, result.steps, self.trained, state)
         self.saved = result.steps
 
@@ -297,8 +299,3 @@ def check_trainable(
             "BatchNorm would see one piece of the batch at a time, not the batch: take a LayerNorm, or train on one "
             "process without chunk_size."
         )
-
-
-def describe(parts: dict[str, Any]) -> str:
-    """Parts of the loss in one line."""
-    return ", ".join(f"{name} {float(value):.4g}" for name, value in parts.items())

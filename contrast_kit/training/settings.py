@@ -70,6 +70,10 @@ class Training(Settings):
     precision: Literal["float32", "bf16"] = "float32"
     """bf16 encodes under autocast; weights, similarities and the optimizer stay in float32. Some processors are much
     slower with it: `python -m contrast_kit check` measures this."""
+    compiled: bool = True
+    """On a GPU, where it pays: nothing is computed on padding, long runs are compiled, steps of small models are
+    recorded once and then replayed (`fast.on_gpu`). False for who debugs, and for a callback that changes the
+    objective; where `ck.faster` chose, it stays. A CPU computes as written."""
     max_length: Count = 128
     """Tokens at which a text is cut; an encoder that takes fewer cuts it there. Ready `Texts` stay as they are."""
     group_by_length: bool = True
