@@ -99,7 +99,7 @@ def test_long_rows_are_dropped_no_more_often_than_short_ones():
     )  # 4.5 standard deviations
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(
     st.lists(st.integers(0, len(LINES) - 1), min_size=1, max_size=12),
     st.sampled_from([1, 5]),
@@ -108,6 +108,9 @@ def test_a_batch_is_its_rows_and_padding(indices, multiple):
     texts = Texts(LINES, TOKENIZER, pad_to_multiple_of=multiple)
     assert texts.text_ids.tolist() == [0, 1, 0, 2, 3, 4] and texts.labels is None
     batch = texts.batch(indices)
+    alone = collate([texts[i] for i in indices], multiple)
+    assert batch.keys() == alone.keys()
+    assert all(torch.equal(batch[key], alone[key]) for key in alone)
     longest = rounded_up(max(int(texts.lengths[i]) for i in indices), multiple)
     assert batch["input_ids"].shape == (len(indices), longest)
     for row, index in enumerate(indices):

@@ -11,12 +11,11 @@ A batch is a plain dict of tensors (`B` examples, `T` tokens):
 | `label` | `[B]` long or float | only where the data has labels; -1 means unlabeled |
 | `token_type_ids` | `[B, T]` long | only where the tokenizer makes them: 1 in the second text of a pair |
 | `words` | `[B, T]` long | only with `whole_words`: where in the row the word of a token begins |
-
-Nothing here needs the `datasets` library: a list of strings is enough.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property, reduce
 from itertools import chain, count
@@ -166,7 +165,23 @@ class Texts:
 
     def batch(self, indices: Sequence[int]) -> dict[str, Tensor]:
         """Give the rows `indices` as one padded batch, the same as `collate([texts[i] for i in indices])`."""
-        batch = collate([self[i] for i in indices], self.pad_to_multiple_of)
+        rows = torch.tensor(list(indices))  # [B]
+        lengths = self.lengths[rows, None]  # [B, 1]
+        blocks = math.ceil(int(lengths.max()) / self.pad_to_multiple_of)
+        places = torch.arange(blocks * self.pad_to_multiple_of)  # [T]
+        real = places < lengths  # [B, T]
+        where = self.starts[rows, None] + places.minimum(lengths - 1)  # [B, T]
+        ids = self.ids[where]
+        batch = {
+            "input_ids": ids.long().masked_fill_(~real, self.pad_id),
+            "attention_mask": real.long(),
+            "maskable": real & ~torch.isin(ids, self.special),
+            "text_id": self.text_ids[rows],
+        }
+        if self.types is not None:
+            batch["token_type_ids"] = self.types[where].long().masked_fill_(~real, 0)
+        if self.labels is not None:
+            batch["label"] = self.labels[rows]
         if self.whole_words:
             batch["words"] = word_starts(batch["input_ids"], self.continues)
         return batch
@@ -340,11 +355,7 @@ def collate(
 
 
 def numbered(keys: Iterable[Hashable]) -> list[int]:
-    """A number for each key, 0, 1, …: equal keys have one.
-
-    >>> numbered(["a", "b", "a"])
-    [0, 1, 0]
-    """
+    """A number for each key, 0, 1, …: equal keys have one."""
     numbers: dict[Hashable, int] = {}
     return [numbers.setdefault(key, len(numbers)) for key in keys]
 
