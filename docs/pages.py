@@ -12,6 +12,7 @@ from typing import Any
 
 import api
 import course as stored
+import type_model
 
 from contrast_kit.explore import _page
 
@@ -138,7 +139,7 @@ def thumbnail(course: dict[str, Any], name: str, section: str, source: Path) -> 
 
 def typed() -> str:
     """The page on which one types a sentence, with what was measured of its encoder."""
-    model = json.loads((DOCS / "static" / "type_model.js").read_text("utf-8").partition(" = ")[2].rstrip(";\n"))
+    model = type_model.written()
     text = (DOCS / "type.md").read_text("utf-8")
     text = text.replace("%SHARES%", listed(f"{moment['share']:.2f}" for moment in model["moments"]))
     return text.replace("%STEPS%", listed(map(str, model["steps"])))

@@ -7,6 +7,7 @@ computes what torch does.
 
 import base64
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,24 @@ def halves(encoder: ck.Encoder) -> str:
     state = encoder.state_dict()
     rows = [state[name][: LONGEST if "position" in name else None] for name in names(encoder)]
     return base64.b64encode(torch.cat([row.flatten() for row in rows]).half().numpy().tobytes()).decode()
+
+
+def written() -> dict:
+    """What the file holds."""
+    return json.loads(OUT.read_text("utf-8").partition(" = ")[2].rstrip(";\n"))
+
+
+def restored(model: dict, moment: int) -> ck.Encoder:
+    """The encoder of one of the kept moments, as the page has it."""
+    encoder, _ = untrained()
+    state = encoder.state_dict()
+    bits = bytearray(base64.b64decode(model["moments"][moment]["weights"]))
+    left = torch.frombuffer(bits, dtype=torch.float16)
+    for name, shape in model["shapes"]:
+        state[name][: shape[0]] = left[: math.prod(shape)].view(shape)
+        left = left[math.prod(shape) :]
+    encoder.load_state_dict(state)
+    return encoder
 
 
 def shares(encoder: ck.Encoder) -> float:
