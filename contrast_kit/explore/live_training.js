@@ -41,11 +41,11 @@ function roundUp(v) {
 function lossCurves(parent) {
   const part = chart(parent, "losses, step by step", "step", 0);
   let top = 0, end = 0;
-  part.axes(1, [], 1, []);
   return (columns, total) => {
     part.lines.replaceChildren();
     const names = Object.keys(columns).filter(name => name !== "step"), steps = columns.step ?? [];
-    if (!steps.length) { top = 0; part.axes(1, [], 1, []); part.caption.textContent = ""; return; }
+    part.svg.style.display = steps.length ? "block" : "none";
+    if (!steps.length) { top = 0; part.caption.textContent = "losses: drawn from the first step on"; return; }
     const highest = Math.max(...names.flatMap(name => columns[name].filter(Number.isFinite)));
     if (highest > top || total !== end) {
       [top, end] = [Math.max(top, roundUp(1.05 * highest)), total];
@@ -57,7 +57,7 @@ function lossCurves(parent) {
       const points = steps.map((step, i) => [part.x(step), part.y(Math.max(0, columns[name][i]), top)]);
       add(part.lines, "path", { d: part.path(points), fill: "none", stroke: hue, "stroke-width": k ? 1.5 : 2.2 });
       if (points.length === 1) add(part.lines, "circle", { cx: points[0][0], cy: points[0][1], r: 2.5, fill: hue });
-      const word = html(part.caption, "span", { style: "white-space:nowrap;margin-right:10px" });
+      const word = html(part.caption, "span", { style: "display:inline-block;margin-right:10px" });
       html(word, "b", { style: `color:${hue}` }, "▬ ");
       word.append(`${name} ${short(columns[name].at(-1), 3)}`);
     });
@@ -82,8 +82,9 @@ function cosineHills(parent) {
     }
     part.caption.replaceChildren();
     for (const [kind, hue] of kinds) {
-      html(part.caption, "b", { style: `color:${hue}` }, "■ ");
-      part.caption.append(`${kind} pairs ${fixed(now[kind].mean, 2)} on average `);
+      const word = html(part.caption, "span", { style: "display:inline-block;margin-right:10px" });
+      html(word, "b", { style: `color:${hue}` }, "■ ");
+      word.append(`${kind} pairs ${fixed(now[kind].mean, 2)} on average`);
     }
     part.svg.setAttribute("aria-label", `cosines: ${part.caption.textContent}`);
   };
