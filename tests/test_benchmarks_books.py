@@ -10,9 +10,16 @@ from pathlib import Path
 import pytest
 import torch
 from conftest import REAL, benchmark_script, make_encoder, real_data
+from torch import nn
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
+
+FIRSTS = ("mlm", "cmlm", "electra", "post-electra", "post-coco-lm", "coco-lm")
+SAID = {"post-electra": "post-electra (bf16, seed 1)"}
+STARTS = {"cmlm": "half-mlm", "post-electra": "kit/books-mlm"}
+STARTS["post-coco-lm"] = STARTS["post-electra"]
+LAST, LONG = ("coco-lm", "2"), ("mlm", "coco-lm")
 
 
 @pytest.mark.full
@@ -20,28 +27,20 @@ from contrast_kit.data import toyshop
 def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(
     monkeypatch, tmp_path, capsys
 ):
-    bench = benchmark_script("books")
-    texts = toyshop.corpus(340)
-    monkeypatch.setitem(
-        bench["main"].__globals__, "divided", lambda books: (texts[:300], texts[300:])
-    )
-    assert [bench["home"](tmp_path, "mlm", None, seed).name for seed in (0, 1)] == [
-        "mlm",
-        "mlm-seed-1",
-    ]
+    bench, texts = benchmark_script("books"), toyshop.corpus(340)
+    divided = texts[:300], texts[300:]
+    monkeypatch.setitem(bench["main"].__globals__, "divided", lambda books: divided)
+    homes = [bench["home"](tmp_path, "mlm", None, seed).name for seed in (0, 1)]
+    assert homes == ["mlm", "mlm-seed-1"]
     assert bench["quarters"](11_000) == [2_500, 5_500, 8_000]  # of what is saved
-    for name, value in dict(
-        save_every=1, log_every=1, batch_size=16, max_length=32
-    ).items():
+    short = dict(save_every=1, log_every=1, batch_size=16, max_length=32)
+    for name, value in short.items():
         monkeypatch.setitem(bench["TRAINING"], name, value)
     begun, fit, dropped = [], ck.fit, set()
 
     def watched_fit(objective, *arguments, **settings):
-        dropped.update(
-            module.p
-            for module in objective.modules()
-            if isinstance(module, torch.nn.Dropout)
-        )
+        dropouts = (part for part in objective.modules() if type(part) is nn.Dropout)
+        dropped.update(dropout.p for dropout in dropouts)
         run = fit(objective, *arguments, **settings)
         home = Path(settings["folder"]).parent
         begun.append((home.name, (home / "seconds.csv").read_text()))
@@ -50,98 +49,55 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(
     monkeypatch.setattr(ck, "fit", watched_fit)
 
     def make(method):
-        command = [
-            "books.py",
-            method,
-            "--books",
-            "none",
-            "--folder",
-            str(tmp_path),
-            "--steps",
-            "2",
-        ]
-        command += ["--out", str(tmp_path), "--keep", str(tmp_path / "kept" / method)]
-        command += (
-            ["--precision", "bf16", "--seed", "1"] if method == "post-electra" else []
-        )
+        folders = f"--folder {tmp_path} --out {tmp_path} --keep {tmp_path}/kept/{method}"
+        command = f"books.py {method} --books none --steps 2 {folders}".split()
+        if method in SAID:
+            command += ["--precision", "bf16", "--seed", "1"]
         monkeypatch.setattr(sys, "argv", command)
         begun.clear()
         bench["main"]()
         return begun.copy(), capsys.readouterr().out
 
-    firsts = {
-        "mlm": [],
-        "cmlm": ["half-mlm-2"],
-        "electra": [],
-        "post-electra": [],
-        "post-coco-lm": [],
-        "coco-lm": [],
-    }
-    for method, first in firsts.items():
+    def written():
+        names = ("encoders", "curves", "held_out")
+        return [(tmp_path / f"books_{name}.csv").read_text() for name in names]
+
+    for method in FIRSTS:
         asked, told = make(method)
-        place = bench["home"](tmp_path, method, 2, int(method == "post-electra")).name
-        assert [name for name, _ in asked] == [
-            *first,
-            place,
-        ]  # CMLM goes on from masked LM
-        assert ("loss_of_frequencies" in told) == (method in ("mlm", "cmlm"))
-        kept = ck.Encoder.from_pretrained(tmp_path / "kept" / method)
-        assert (tmp_path / "kept" / method / "copy_head.safetensors").exists() == (
-            method not in ("mlm", "cmlm")
-        )
-        assert (
-            kept.width == 256 and kept.model.config.hidden_dropout_prob == 0.1
-        )  # for whoever fine-tunes it
-        assert (
-            tmp_path / place / "encoder-1" / "model.safetensors"
-        ).is_file()  # half of its steps
-    assert dropped == {
-        0.0
-    }  # in the encoder and in what is made beside it, as COCO-LM's auxiliary
-    tables = {
-        name: (tmp_path / f"books_{name}.csv").read_text()
-        for name in ("encoders", "curves", "held_out")
-    }
-    encoders, curves, held = (
-        list(csv.DictReader(table.splitlines())) for table in tables.values()
-    )
+        place = bench["home"](tmp_path, method, 2, int(method in SAID)).name
+        # CMLM goes on from masked LM.
+        first = ["half-mlm-2"] if method == "cmlm" else []
+        assert [name for name, _ in asked] == [*first, place]
+        plain, kept = method in ("mlm", "cmlm"), tmp_path / "kept" / method
+        assert ("loss_of_frequencies" in told) == plain
+        assert (kept / "copy_head.safetensors").exists() != plain
+        kept = ck.Encoder.from_pretrained(kept)
+        # For whoever fine-tunes it.
+        assert kept.width == 256 and kept.model.config.hidden_dropout_prob == 0.1
+        # Half of its steps.
+        assert (tmp_path / place / "encoder-1" / "model.safetensors").is_file()
+    # In the encoder and in what is made beside it, as COCO-LM's auxiliary.
+    assert dropped == {0.0}
+    tables = written()
+    encoders, curves, held = (list(csv.DictReader(x.splitlines())) for x in tables)
     assert [(row["method"], row["start"], row["steps"]) for row in encoders] == [
-        ("mlm", "new weights", "2"),
-        ("cmlm", "half-mlm", "2"),
-        ("electra", "new weights", "2"),
-        ("post-electra (bf16, seed 1)", "kit/books-mlm", "2"),
-        ("post-coco-lm", "kit/books-mlm", "2"),
-        ("coco-lm", "new weights", "2"),
+        (SAID.get(name, name), STARTS.get(name, "new weights"), "2") for name in FIRSTS
     ]
     assert all(float(row["seconds"]) > 0 for row in encoders)
-    last = [
-        row["part"] for row in curves if (row["method"], row["step"]) == ("coco-lm", "2")
-    ]
+    last = [row["part"] for row in curves if (row["method"], row["step"]) == LAST]
     assert last == ["aux_mlm", "copy", "lm", "contrast"]
     known = {
-        method: {row["part"] for row in held if row["method"] == method}
-        for method in bench["METHODS"]
+        name: {row["part"] for row in held if row["method"] == name} for name in LONG
     }
     assert known["mlm"] == {"loss", "accuracy", "loss_of_frequencies"}
-    assert known["coco-lm"] >= {
-        "contrast",
-        "clm_acc_replaced",
-        "copy_acc_replaced",
-        "copy_acc_original",
-        "aux_acc",
-    }
-    written = (tmp_path / f"{method}-2" / "encoder" / "model.safetensors").read_bytes()
-    again, _ = make(
-        method
-    )  # what is made is opened: no step is taken, and nothing recorded twice
-    assert (
-        written
-        == (tmp_path / f"{method}-2" / "encoder" / "model.safetensors").read_bytes()
-    )
-    assert tables == {
-        name: (tmp_path / f"books_{name}.csv").read_text() for name in tables
-    }
-    assert again == [asked[-1]]  # no step is noted again
+    shares = "clm_acc_replaced copy_acc_replaced copy_acc_original aux_acc contrast"
+    assert known["coco-lm"] >= {*shares.split()}
+    weights = tmp_path / f"{method}-2" / "encoder" / "model.safetensors"
+    before = weights.read_bytes()
+    # What is made is opened: no step is taken or noted again, and nothing recorded twice.
+    again, _ = make(method)
+    assert before == weights.read_bytes() and tables == written()
+    assert again == [asked[-1]]
 
 
 def test_processor_seconds_add_up_over_sittings(tmp_path):
@@ -208,51 +164,21 @@ def test_the_exam_asks_each_encoder_and_new_weights_and_goes_on(
     make_encoder(tokenizer).save_pretrained(tmp_path / "encoder")
     for name, value in {"CHOSEN_ON": 20, "RATES": bench["RATES"][:2]}.items():
         monkeypatch.setitem(bench["main"].__globals__, name, value)
-    sizes = [
-        "--tasks",
-        "mrpc",
-        "stsb",
-        "--rows",
-        "20",
-        "--epochs",
-        "1",
-        "--limit",
-        "20",
-        "--pairs",
-        "1",
-    ]
-    command = [
-        "books_exam.py",
-        str(tmp_path / "encoder"),
-        "--data",
-        REAL,
-        "--out",
-        str(tmp_path),
-        *sizes,
-    ]
+    sizes = "--tasks mrpc stsb --rows 20 --epochs 1 --limit 20 --pairs 1"
+    folders = f"{tmp_path}/encoder --data {REAL} --out {tmp_path}"
+    command = f"books_exam.py {folders} {sizes}".split()
     monkeypatch.setattr(sys, "argv", [*command, "--seeds", "0"])
     bench["main"]()
     rows = read(tmp_path)
     tuned = [row for row in rows if row["part"] == "fine-tuned"]
     assert [row["encoder"] for row in tuned] == [tmp_path.name] * 2 + ["new weights"] * 2
     assert all(float(row["lr"]) in bench["RATES"] for row in tuned)
-    assert {row["part"] for row in rows} == {
-        "glue",
-        "sts",
-        "blimp",
-        "geometry",
-        "fine-tuned",
-    }
-    assert {row["encoder"] for row in rows} >= {
-        tmp_path.name,
-        "new weights",
-        "TF-IDF",
-        "chance",
-    }
-    assert [row["encoder"] for row in rows if "within words" in row["measurement"]] == [
-        tmp_path.name,
-        "new weights",
-    ]
+    parts = {"glue", "sts", "blimp", "geometry", "fine-tuned"}
+    assert {row["part"] for row in rows} == parts
+    both = [tmp_path.name, "new weights"]
+    assert {row["encoder"] for row in rows} >= {*both, "TF-IDF", "chance"}
+    within = [row for row in rows if "within words" in row["measurement"]]
+    assert [row["encoder"] for row in within] == both
     monkeypatch.setattr(sys, "argv", [*command, "--seeds", "0", "1"])
     bench["main"]()
     again = read(tmp_path)
