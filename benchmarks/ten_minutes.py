@@ -80,8 +80,7 @@ def objective_of(stage: str, folder: Path, texts: ck.data.Texts) -> ck.objective
     else:
         encoder = ck.Encoder.from_pretrained(trained).float()
     set_dropout(encoder, 0.0)
-    objective = METHODS[stage].make(encoder)
-    return ck.faster(objective, fixed_capacity=0.15) if torch.cuda.is_available() else objective
+    return METHODS[stage].make(encoder)
 
 
 def settings(stage: str) -> dict:

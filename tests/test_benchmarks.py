@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import nbformat
 import pytest
 import torch
 
@@ -90,6 +91,19 @@ def test_every_row_about_a_gpu_is_made_and_kept(tmp_path):
     assert {row["part"] for row in rows} == parts and len(rows) > 80
     failed = [row for row in rows if row["note"] and "liger" not in row["what"]]
     assert not failed and rows[0]["card"]
+
+
+@pytest.mark.full
+def test_notebooks_at_gpu_speed_fit_into_five_minutes(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(FOLDER / "gpu"))
+    import notebooks
+
+    assert all(20 < notebooks.planned(name) + 60 <= 300 for name in notebooks.PLAN)
+    note = nbformat.v4.new_notebook()
+    note.cells = [nbformat.v4.new_code_cell(code) for code in ("2 + 2", "1 / 0")]
+    nbformat.write(note, tmp_path / "two.ipynb")
+    told = notebooks.measured(tmp_path / "two.ipynb", 60)
+    assert "2 cells, NOT ENDED" in told and "ZeroDivisionError" in told
 
 
 def test_without_a_gpu_there_is_one_sentence():

@@ -23,7 +23,7 @@ USEFUL = {
     "capt": (1072, 1156),
     "scl": (524, 566),
 }
-FIXED, COMPILED = dict(fixed_capacity=0.15), dict(fixed_capacity=0.15, compiled=True)
+COMPILED = dict(fixed_capacity=0.15, compiled=True)
 
 
 @cache
@@ -44,7 +44,9 @@ def build(setting: Setting, method: str, small: bool = False, **options: object)
     return ck.faster(objective, **options) if options else objective
 
 
-def fitted(setting: Setting, objective: ck.objectives.Objective, texts: ck.data.Texts, rows: int, steps: int) -> dict:
+def fitted(
+    setting: Setting, objective: ck.objectives.Objective, texts: ck.data.Texts, rows: int, steps: int, quick: bool
+) -> dict:
     """Seconds and MiB of a step in the middle of `fit`, its batches included, and how often it waits for the device."""
     every = max(1, steps // 4)
     watched = range(every + 1, 2 * every)  # not logged: there it waits on purpose
@@ -59,10 +61,10 @@ def fitted(setting: Setting, objective: ck.objectives.Objective, texts: ck.data.
     before = setting.memory(reset=True)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        options = dict(steps=steps, batch_size=rows, precision="bf16", log_every=every, group_by_length=False)
-        times = ck.fit(objective, texts, progress=False, **options).history["seconds"]
+        options = dict(steps=steps, batch_size=rows, log_every=every, group_by_length=False, compiled=quick)
+        run = ck.fit(objective, texts, precision="bf16", progress=False, **options)
     waits = sum("synchroniz" in str(one.message) for one in seen) / max(1, len(watched))
-    took = times.diff().iloc[1:].min() / every
+    took = run.history["seconds"].diff().iloc[1:].min() / every
     return {"seconds": took, "mib": (setting.memory() - before) / 2**20, "waits": waits}
 
 
@@ -97,10 +99,12 @@ def _row(setting: Setting, what: str, facts: dict, tokens: float, useful: float 
 
 def _ours(
     setting: Setting, what: str, method: str, texts: ck.data.Texts, rows: int, steps: int, useful: float = 0,
-    small: bool = False, **options: object,
+    small: bool = False, quick: bool = True, **options: object,
 ) -> None:  # fmt: skip
+    """A row of `fit`: as it chooses, with `options` of `faster`, or without its `quick` ways."""
+
     def run() -> None:
-        facts = fitted(setting, build(setting, method, small, **options), texts, rows, steps)
+        facts = fitted(setting, build(setting, method, small, **options), texts, rows, steps, quick)
         _row(setting, what, facts, rows * texts.lengths.double().mean().item(), useful)
 
     setting.attempt(what, run)
@@ -135,7 +139,7 @@ def each_method(setting: Setting) -> None:
         useful = USEFUL["mlm"][place]
         _theirs(setting, f"transformers, length {length}", texts, rows, useful)
         if length == 128 and setting.size != "compact":  # compiling takes a minute
-            made("mlm, fixed capacity, length 128", "mlm", useful=useful, **FIXED)
+            made("mlm, eager, length 128", "mlm", useful=useful, quick=False)
             made("mlm, compiled, length 128", "mlm", useful=useful, **COMPILED)
             _theirs(setting, "transformers, compiled, length 128", texts, rows, useful, compiled=True)
 
@@ -148,7 +152,7 @@ def ragged(setting: Setting) -> None:
     full = int(uneven.lengths.sum()) // longest // 4 or 1
     even = _texts.texts(words, 4 * full, longest, longest)
     _ours(setting, "dense", "mlm", even, full, steps)
-    _ours(setting, "padded", "mlm", uneven, rows, steps, packing=False)
+    _ours(setting, "padded", "mlm", uneven, rows, steps, quick=False)
     _ours(setting, "packed", "mlm", uneven, rows, steps, packing=True)
     _theirs(setting, "transformers, padded", uneven, rows)
 
@@ -162,4 +166,4 @@ def small(setting: Setting) -> None:
         made(f"{method}, as it is, 2 layers x 32", method)
     _theirs(setting, "transformers, 2 layers x 32", texts, rows, small=True)
     if setting.size != "compact":
-        made("mlm, compiled, 2 layers x 32", "mlm", **COMPILED)
+        made("mlm, eager, 2 layers x 32", "mlm", quick=False)
