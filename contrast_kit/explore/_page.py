@@ -44,7 +44,7 @@ follow();
 
 LEFT_BEHIND = """<style>
 body:has(.{name}:not(.jupyter-widgets-disconnected)) .{name}-left, .{name}.jupyter-widgets-disconnected,
-.jp-OutputArea-child:has(+ * .{name}-left) .jupyter-widgets:not(:has(*)) {{ display: none !important; }}
+.jp-OutputArea-child:has(+ * .{name}-left) > .jupyter-widgets:not(:has(*)) {{ display: none !important; }}
 </style>
 <div class="{name}-left">
 <p>This panel is a picture now, since its kernel is gone: <b>run this cell again</b>.</p>{picture}
