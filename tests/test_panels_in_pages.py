@@ -315,15 +315,3 @@ def test_a_map_and_a_film_live_in_a_page(chromium, texts, trained, tmp_path):
     )
     assert not complaints, complaints
     context.close()
-
-
-def test_a_stored_panel_holds_what_a_website_needs(monkeypatch):
-    monkeypatch.setenv("CONTRAST_KIT_PANELS", "static")
-    panel = ck.explore.loss_playground()
-    stored = panel._repr_mimebundle_()[_page.KIND]
-    assert json.loads(stored) == _page.exported(panel) and "\n" not in stored
-    shown = _page.fragment(stored, "here", still="<p>no script</p>")
-    assert (
-        '<div class="ck-page" id="here"><p>no script</p></div>' in shown
-        and shown.count("</script>") == 1
-    )
