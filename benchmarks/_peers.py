@@ -48,20 +48,16 @@ def masked_cross_entropy(a: Tensor, b: Tensor, tau: float = TAU) -> Tensor:
 
 
 def linear_cross_entropy(a: Tensor, b: Tensor, tau: float = TAU) -> Tensor:
-    """torch's own chunked form (2.13): the other view as a linear layer's weight."""
+    """torch's own chunked form: the other view as a linear layer's weight."""
+    return linear_words(F.normalize(a) / tau, F.normalize(b), torch.arange(len(a), device=a.device), "mean")
+
+
+def linear_words(states: Tensor, weight: Tensor, labels: Tensor, reduction: str = "sum") -> Tensor:
+    """torch's own chunked form (2.13) of a loss over a vocabulary."""
     if not hasattr(F, "linear_cross_entropy"):
         raise ImportError("torch has linear_cross_entropy from 2.13 on")
     options = torch.nn.LinearCrossEntropyOptions(chunking_method="auto")
-    a, b = F.normalize(a) / tau, F.normalize(b)
-    return F.linear_cross_entropy(a, b, torch.arange(len(a), device=a.device), options=options)
-
-
-def linear_words(states: Tensor, weight: Tensor, labels: Tensor) -> Tensor:
-    """torch's own chunked form (2.13) of a loss over a vocabulary, summed."""
-    if not hasattr(F, "linear_cross_entropy"):
-        raise ImportError("torch has linear_cross_entropy from 2.13 on")
-    options = torch.nn.LinearCrossEntropyOptions(chunking_method="auto")
-    return F.linear_cross_entropy(states, weight, labels, reduction="sum", options=options)
+    return F.linear_cross_entropy(states, weight, labels, reduction=reduction, options=options)
 
 
 def liger_words(states: Tensor, weight: Tensor, labels: Tensor) -> Tensor:
