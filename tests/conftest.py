@@ -18,11 +18,23 @@ from contrast_kit.encoder import SHAPES
 from contrast_kit.fast import vocabulary
 
 REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
-if os.environ.get("CONTRAST_KIT_PRETENDED_DEVICE"):
+PRETENDED = os.environ.get("CONTRAST_KIT_PRETENDED_DEVICE")
+if PRETENDED:
     import pretended_device
 
     pretended_device.train_on_it()
 real_data = pytest.mark.skipif(not REAL, reason="CONTRAST_KIT_REAL_DATA is not set")
+
+
+def fit_and_bring_back(*args, fit=ck.fit, **settings):
+    """`ck.fit`, and what it trained is on the CPU again, with the tensors that a test compares it with."""
+    run = fit(*args, **settings)
+    run.objective.cpu()
+    return run
+
+
+if PRETENDED or torch.cuda.is_available():
+    ck.fit = fit_and_bring_back
 
 LONGEST = "data_toyshop objectives_coco_lm processes odd_calls main benchmarks faults training pretended"
 LONGEST += " planning examples"

@@ -464,11 +464,9 @@ def test_in_bf16_the_queue_stays_in_float32(encoder, texts):
 
 def half_silent(batch, generator, vocabulary):
     """A noise of one's own, without anything to recover."""
-    drop = torch.rand(batch["input_ids"].shape, generator=generator) < 0.5
-    return {
-        **batch,
-        "input_ids": batch["input_ids"].masked_fill(drop & batch["maskable"], 7),
-    }
+    ids = batch["input_ids"]
+    drop = torch.rand(ids.shape, generator=generator, device=ids.device) < 0.5
+    return {**batch, "input_ids": ids.masked_fill(drop & batch["maskable"], 7)}
 
 
 def test_a_function_as_noise_trains_and_resumes(tokenizer, texts, tmp_path, recwarn):

@@ -296,14 +296,16 @@ def test_a_diagnostic_that_is_not_finite_stops_no_run(tokenizer, texts, tmp_path
 
 
 def test_what_a_callback_draws_does_not_move_the_run(tokenizer, texts):
-    held = ck.data.Texts(texts, tokenizer).batch([0, 1, 2])
+    held = make_encoder(tokenizer).view_of(texts[:3])
 
     def weights(callback):
         objective = MLM(make_encoder(tokenizer, dropout=0.1))
         ck.fit(objective, texts, steps=4, batch_size=4, callback=callback, **QUIET)
         return objective.state_dict()
 
-    drawing = weights(lambda run: (run.objective(held), torch.rand(3)))
+    drawing = weights(
+        lambda run: (run.encoder(held.to(run.encoder.device)), torch.rand(3))
+    )
     assert all(torch.equal(value, drawing[name]) for name, value in weights(None).items())
 
 

@@ -68,12 +68,17 @@ def way(objective: Any, training: Any, batches: Any, total: int) -> Way:
 
 
 def recordable(objective: Any) -> bool:
-    """Whether nothing changes from step to step but weights, noise and rate: not with CAPT's queue, say."""
-    base = next(kind for kind in type(objective).mro() if kind.__name__ == "Objective")
-    return all(
-        getattr(type(objective), name) is getattr(base, name)
-        for name in ("set_progress", "after_step")
-    )
+    """Whether nothing changes from step to step but weights, noise and rate, as CAPT's queue does, and nobody looks on.
+
+    A hook, or a method that somebody put on the objective, would run while a step is recorded and never again.
+    """
+    kind = type(objective)
+    base = next(each for each in kind.mro() if each.__name__ == "Objective")
+    changes = kind.set_progress != base.set_progress or kind.after_step != base.after_step
+    hooks = [each._backward_hooks for each in objective.parameters()]
+    for part in objective.modules():
+        hooks += part._forward_hooks, part._forward_pre_hooks, part._backward_hooks
+    return not (changes or any(hooks) or any(map(callable, vars(objective).values())))
 
 
 def encoders(objective: nn.Module) -> list[Any]:
@@ -85,11 +90,11 @@ def encoders(objective: nn.Module) -> list[Any]:
 def quicker(loop: Any, gradient: Callable) -> Iterator[Callable]:
     """A function that does what `gradient` does for a run; inside, its encoders compute in the quickest way.
 
-    `loop` is `fit`'s own. On a CPU, and with `compiled=False`, all is as it was.
+    `loop` is `fit`'s own. Without CUDA, and with `compiled=False`, all is as it was.
     """
     chosen, parts = Way(), encoders(loop.objective)
     plain = all(type(each.strategy).__name__ == "Padded" for each in parts)
-    if loop.device.type != "cpu" and loop.training.compiled and parts and plain:
+    if CudaGraphs.on(loop.device) and loop.training.compiled and parts and plain:
         chosen = way(loop.objective, loop.training, loop.batches, loop.total)
     with ExitStack() as undo:
         for each in parts:
@@ -147,6 +152,8 @@ class Recorded:
     ) -> Any:
         given = [value for batch in batches for value in batch.values()]
         shapes = tuple(value.shape for value in given)
+        # A callback may have set weights to rest.
+        shapes += tuple(weight.requires_grad for weight in objective.parameters())
 
         def run(batches: list[dict[str, Tensor]]) -> Any:
             return self.gradient(objective, batches, generator, **options)
@@ -173,6 +180,11 @@ class Recorded:
 
 class CudaGraphs:
     """Runs and records work of a GPU, on a stream of its own, as recording demands."""
+
+    @staticmethod
+    def on(device: torch.device) -> bool:
+        """Whether this device has them."""
+        return device.type == "cuda"
 
     def __init__(self) -> None:
         self.stream = torch.cuda.Stream()
