@@ -312,7 +312,7 @@ def train_on_it() -> torch.device:
     _Draws().__enter__()
     distributed.start = lambda: device
     save = torch.save
-    torch.save = lambda x, *args: save(tree_map(_on_cpu, x), *args)
+    torch.save = lambda x, *args, **how: save(tree_map(_on_cpu, x), *args, **how)
     return device
 
 
