@@ -384,3 +384,13 @@ def test_packed_relative_positions_are_pickled_and_copied(tokenizer, batch):
         with torch.no_grad():
             next(other.parameters()).add_(1.0)
     assert torch.equal(objective(batch, torch.Generator().manual_seed(0))["loss"], loss)
+
+
+def test_a_view_that_draws_on_another_device_says_what_to_do(encoder, batch):
+    class Elsewhere(ck.objectives.MLM):
+        def views(self, batch, generator=None):
+            raise RuntimeError("Expected a 'cuda' device type for generator")
+
+    with pytest.raises(RuntimeError) as caught:
+        Elsewhere(encoder)(batch)
+    assert "device=ids.device" in caught.value.__notes__[0]

@@ -165,7 +165,11 @@ class Recorded:
             return self.device.run(lambda: run(batches))
         if new:
             held = [{key: x.clone() for key, x in batch.items()} for batch in batches]
-            made, replay = self.device.record(lambda: run(held), generator)
+            try:
+                made, replay = self.device.record(lambda: run(held), generator)
+            except RuntimeError as error:
+                error.add_note("This step cannot be recorded: train with compiled=False.")
+                raise
             inputs = [value for batch in held for value in batch.values()]
             grads = [(weight, weight.grad) for weight in objective.parameters()]
             self.records[shapes] = inputs, made, grads, replay
