@@ -162,21 +162,6 @@ def test_token_types_come_along_where_the_tokenizer_makes_them():
     )
 
 
-def test_datasets_and_lists_give_the_same():
-    from datasets import ClassLabel, Dataset
-
-    rows = [
-        {"sentence": line, "label": at % 2, "idx": at} for at, line in enumerate(LINES)
-    ]
-    dataset = Dataset.from_list(rows).cast_column(
-        "label", ClassLabel(names=["no", "yes"])
-    )
-    one, other = Texts(rows, TOKENIZER), Texts(dataset.with_format("torch"), TOKENIZER)
-    assert other.label_names == ["no", "yes"]
-    for name in ("ids", "lengths", "labels", "text_ids", "maskable"):
-        assert torch.equal(getattr(one, name), getattr(other, name))
-
-
 def test_padding_is_the_tokenizers_own():
     """RoBERTa's is 1, and an id of 0 is there the token that begins a text."""
     texts = torch.tensor([2, 9, 3]), torch.tensor([2, 3])

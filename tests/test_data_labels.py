@@ -109,20 +109,6 @@ def test_other_names_are_alphabetical_and_numbers_stay_what_they_are(tmp_path):
     ]
 
 
-def test_labels_in_a_column_of_another_name(tmp_path):
-    news = write(tmp_path, "news.csv", "text,topic\nRain,weather\nGoal,sport\n")
-    found = data.load(news, label="topic", labels=("weather", "sport"))["train"]
-    assert found[:] == {"text": ["Rain", "Goal"], "label": [0, 1]}
-    assert data.load(news, label="topic")["train"].features["label"].names == [
-        "sport",
-        "weather",
-    ]
-    assert data.load(news, label="topic", labels=())["train"]["label"][:] == [
-        "weather",
-        "sport",
-    ]
-
-
 def test_names_that_cannot_apply_are_refused(tmp_path):
     numbers = write(tmp_path, "a.csv", "text,label\na,1\nb,0\n")
     for source in (numbers, write(tmp_path, "b.csv", "text,mood\na,good\n")):

@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pytest
-from transformers import AutoTokenizer
 
 from contrast_kit.data import train_tokenizer
 
@@ -35,18 +34,6 @@ def test_frame_and_special_tokens():
     assert tokenizer("red [MASK] ball")["input_ids"].count(4) == 1
     assert len(tokenizer("red [MASK] ball")["input_ids"]) == len(a) + 3
     assert len(tokenizer) <= 400 and tokenizer.model_max_length == 512
-
-
-def test_a_saved_folder_opens_as_the_same_tokenizer(tmp_path):
-    tokenizer = train_tokenizer(LINES, vocab_size=400)
-    tokenizer.save_pretrained(tmp_path)
-    opened = AutoTokenizer.from_pretrained(tmp_path)
-    assert opened.get_vocab() == tokenizer.get_vocab()
-    assert opened(LINES, LINES)["input_ids"] == tokenizer(LINES, LINES)["input_ids"]
-    assert opened.special_tokens_map == tokenizer.special_tokens_map
-    assert opened.model_max_length == 512
-    ids = tokenizer("the red [MASK] isn't here")["input_ids"]
-    assert opened.decode(ids) == tokenizer.decode(ids)
 
 
 VOCABULARIES = """

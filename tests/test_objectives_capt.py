@@ -138,15 +138,6 @@ def test_the_clock_is_neither_chunks_nor_batches_nor_epochs(encoder, texts):
     assert list(run.history["tau"]) == pytest.approx(expected, abs=1e-6)
 
 
-def test_tau_moves_the_loss_but_is_no_part_of_it(encoder, batch):
-    parts = loss_of(CAPT(encoder, tau=0.1), batch)
-    assert parts["loss"].item() == pytest.approx(
-        (parts["mlm"] + parts["contrast"]).item(), rel=1e-6
-    )
-    assert parts["tau"].item() == pytest.approx(0.1)
-    assert parts["contrast"] != loss_of(CAPT(encoder, tau=0.5), batch)["contrast"]
-
-
 # --- the queue -----------------------------------------------------------------------------------------
 
 
@@ -243,15 +234,6 @@ def test_with_accumulation_every_batch_is_pushed_once(encoder, texts):
         progress=False,
     )
     assert len(objective.queue) == 2 * 3 * 4 * 2
-
-
-def test_no_gradient_reaches_the_queue_and_it_adds_to_the_negatives(capt):
-    s, s_hat = (rows.requires_grad_() for rows in draw(2, 4, capt.encoder.width))
-    alone = capt.contrast(vectors_of(s, s_hat), {})["contrast"]
-    capt.queue.push(draw(6, capt.encoder.width, seed=3))
-    loss = capt.contrast(vectors_of(s, s_hat), {})["contrast"]
-    loss.backward()
-    assert loss > alone and s.grad.norm() > 0 and capt.queue.rows.grad is None
 
 
 def test_old_vectors_of_a_text_are_no_negatives_of_it(encoder):

@@ -1,13 +1,10 @@
 """The pictures: labelled, holding the numbers they were given, repeatable, and nobody else's business."""
 
-import io
-
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 
 from contrast_kit import geometry, plots
 from contrast_kit.plots.histograms import density
@@ -53,16 +50,6 @@ def panels_of(figure):
 
 
 # --- what holds for all of them ---
-
-
-def test_every_picture_is_the_same_from_the_same_numbers():
-    for draw in EVERY_PICTURE.values():
-        first, second = io.BytesIO(), io.BytesIO()
-        draw().savefig(first, format="raw")
-        figure = draw()
-        assert isinstance(figure, Figure) and figure.get_figwidth() <= 9
-        figure.savefig(second, format="raw")
-        assert first.getvalue() == second.getvalue()
 
 
 def test_pyplot_and_the_readers_own_style_are_left_alone():

@@ -251,16 +251,6 @@ def test_the_nearer_neighbours_win_a_tie_in_a_narrow_cone_too():
     assert tasks.knn_probe(Reader(), train, test, task="sst2", k=2)["accuracy"] == 1
 
 
-def test_labels_are_not_read_to_predict(opinions, vocabulary):
-    few = take(opinions.train, 8)
-    tuned = tasks.fine_tune(
-        make_encoder(vocabulary), few, task="sst2", steps=1, batch_size=4
-    )
-    rows = labelled(("a fine kite", "good"), ("a dull drum", None))
-    bare = [{"sentence": row["sentence"]} for row in rows]
-    assert tuned.predict(rows).tolist() == tuned.predict(bare).tolist()
-
-
 def test_two_neighbours_outvote_a_nearer_one():
     """The majority decides, however near the one is; cosines only break ties."""
     train = labelled(("9 0", 1), ("1 1", 0), ("1 -1", 0), ("-1 0", 1))

@@ -7,7 +7,6 @@ from byte_pairs import byte_pairs
 from conftest import make_encoder
 
 import contrast_kit as ck
-from contrast_kit import tasks
 from contrast_kit.tasks import prompting
 from contrast_kit.tasks.prompt import Prompt, word_id
 
@@ -72,21 +71,6 @@ def test_label_words_are_tokens_after_a_space(kind):
         ]
     with pytest.raises(ValueError, match="'incomprehensible' is no single token"):
         word_id(tokenizer, "incomprehensible")
-
-
-def test_it_learns_by_its_own_words(vocabulary):
-    tuned = tasks.fine_tune(
-        make_encoder(vocabulary, pooling="mean"),
-        prompting.prompts(rows(40), TEMPLATE, vocabulary),
-        task=tasks.Task("mine", ("text",), WORDS, ("accuracy",)),
-        method=lambda encoder, **options: Prompt(encoder, words=WORDS, **options),
-        steps=60,
-        lr=5e-3,
-    )
-    test = rows(60, seed=1)
-    assert (
-        tuned.evaluate(prompting.prompts(test, TEMPLATE, vocabulary))["accuracy"] > 0.95
-    )
 
 
 def pool(rows, vocabulary):

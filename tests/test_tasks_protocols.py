@@ -20,7 +20,7 @@ from contrast_kit.data.toyshop.wordings import meanings
 from contrast_kit.objectives import CMLM, CSSL, MLM, SCL, FineTune
 from contrast_kit.tasks import Pipeline, Protocol, protocols, runs
 from contrast_kit.tasks.probes import encoder_hash
-from contrast_kit.tasks.results import Results, interval, read, selected_runs, write
+from contrast_kit.tasks.results import Results, interval, read, selected_runs
 from contrast_kit.tasks.runs import plan_runs
 
 QUICK = Protocol(
@@ -264,14 +264,6 @@ def test_paired_differences_remove_the_luck_of_the_draw():
     several.loc[several.index[-1], "split"] = "other rows"  # the same draw of other data
     with pytest.raises(ValueError, match="SCL and FT had other rows at the same draw"):
         Results(several, protocol).differences("FT")
-
-
-def test_tables_come_back_as_they_were_written(tmp_path):
-    row = {"method": "NA", "split": "0012345e6789", "post": "", "test": 1 / 3, "draw": 1}
-    row |= dict.fromkeys(("task", "metric", "start", "setting"), "000000000012")
-    path = write(pd.DataFrame([row]), tmp_path / "table.csv")
-    assert read(path) == [row]
-    assert [file.name for file in tmp_path.iterdir()] == [path.name]  # no draft is left
 
 
 # The grid
