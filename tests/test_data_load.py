@@ -360,21 +360,6 @@ def test_a_split_is_found_beside_whatever_is_no_letter(name, split, tmp_path):
     }
 
 
-@pytest.mark.real_data
-@real_data
-def test_real_tables_and_json():
-    kitchen = data.load(real("transfer", "amazon_kitchen"), quoted=True)
-    assert kitchen["train"][0]["sentence"].startswith("Doesn't keep my yappy Cairn")
-    assert set(kitchen["train"]["label"]) == {0, 1}
-    squad = data.load(real("hub_form_samples", "squad_v2"))["train"]
-    assert squad.column_names == ["id", "title", "context", "question", "answers"]
-    folder = real("hub_form_samples", "yelp_polarity", "yelp_review_polarity_csv")
-    assert set(data.load(folder)["test"]["label"]) <= {0, 1}
-    with pytest.warns(UserWarning, match="only the .jsonl files are read"):
-        mnli = data.load(real("hub_form_samples", "multi_nli", "multinli_1.0"))
-    assert set(mnli) == {"train", "validation_matched", "validation_mismatched"}
-
-
 # Names, the hub, and text for a tokenizer
 
 

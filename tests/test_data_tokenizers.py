@@ -10,7 +10,6 @@ from contrast_kit.data import train_tokenizer
 
 LINES = [f"the {size} {thing} number {n} isn't on shelf {n % 7}!" for n in range(60) for size, thing in
          (("red", "ball"), ("small", "box"), ("naïve", "puppet"))]  # fmt: skip
-REAL = os.environ.get("CONTRAST_KIT_REAL_DATA")
 
 
 def test_frame_and_special_tokens():

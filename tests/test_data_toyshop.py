@@ -226,14 +226,6 @@ def test_each_seed_has_draws_of_its_own_and_each_kind_its_name():
     [
         (partial(toyshop.rows, "wnli", "train"), "task 'wnli'; did you mean 'qnli'"),
         (
-            partial(toyshop.rows, "mnli", "validation"),
-            "no mnli split 'validation'; did you mean",
-        ),
-        (
-            partial(toyshop.corpus, 1, shop="bakery"),
-            "no shop 'bakery'; there are toyshop, other",
-        ),
-        (
             partial(toyshop.record_of, "To be or not to be."),
             "no sentence that the toyshop has told",
         ),

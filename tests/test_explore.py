@@ -142,17 +142,6 @@ def test_let_go_meets_and_spreads(every_panel):
     assert max(near) - min(near) < 15  # nothing spreads them
 
 
-def test_the_chosen_loss_changes_what_the_page_gets(every_panel):
-    panel = every_panel["loss_playground"]
-    shown = dict(panel.view.seen)
-    panel.loss.value = "info_nce"
-    assert panel.view.seen != shown and panel.view.seen["weights"][5] == [None] * 6
-    panel.view.angles = [0.0, 90.0, 180.0, 0.0, 90.0, 180.0]  # as a hand would drag
-    assert panel.view.seen["weights"][0][3] == pytest.approx(
-        1 / (1 + math.exp(-2) + math.exp(-4))
-    )
-
-
 # --- temperature and queue ---
 
 

@@ -68,33 +68,6 @@ def eq_4(s, s_hat, tau, queue=()):
     )
 
 
-def coco_eq_3(s, s_hat, tau):
-    """COCO-LM: E over (X, X+), both orders; B- is the batch of 2n sequences without the two."""
-    rows = [unit(row) for row in s + s_hat]
-    n, total = len(s), 0.0
-    for x in range(2 * n):
-        partner = (x + n) % (2 * n)
-        negatives = sum(
-            math.exp(dot(rows[x], rows[y]) / tau)
-            for y in range(2 * n)
-            if y not in (x, partner)
-        )
-        positive = dot(rows[x], rows[partner]) / tau
-        total -= positive - math.log(math.exp(positive) + negatives)
-    return total / (2 * n)
-
-
-def scl_eq_4(s, s_hat, tau):
-    """SCL: 2N views, an example's two side by side, each the positive of the other."""
-    rows = [unit(row) for pair in zip(s, s_hat, strict=True) for row in pair]
-    total = 0.0
-    for i in range(len(rows)):
-        partner = i + 1 if i % 2 == 0 else i - 1
-        Z = sum(math.exp(dot(rows[i], rows[k]) / tau) for k in range(len(rows)) if k != i)
-        total -= math.log(math.exp(dot(rows[i], rows[partner]) / tau) / Z)
-    return total
-
-
 @pytest.fixture
 def capt(encoder):
     """With a queue of 9 vectors at τ = 0.2, in float64."""
@@ -476,22 +449,6 @@ def test_a_function_as_noise_trains_and_resumes(tokenizer, texts, tmp_path, recw
     with pytest.raises(ValueError, match="config.noise"):
         other = CAPT(make_encoder(tokenizer), noise=noise.Mask(0.3), queue=8)
         ck.fit(other, texts, resume=True, **settings)
-
-
-class Regions(ck.Encoder):
-    """An encoder of things that are no tokens: a set of feature vectors per example, and no tokenizer."""
-
-    width, vocabulary, device = 8, {}, torch.device("cpu")
-
-    def __init__(self):
-        torch.nn.Module.__init__(self)
-        self.layer = torch.nn.Linear(5, 8)
-
-    def forward(self, view):
-        return self.layer(view["features"])  # [B, R, 5] -> [B, R, D]
-
-    def pool(self, hidden, view):
-        return hidden.mean(1)
 
 
 # --- what it is for ------------------------------------------------------------------------------------

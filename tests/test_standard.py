@@ -338,15 +338,3 @@ def test_a_folder_without_a_trained_head_gets_no_blimp(saved, tmp_path, told):
         ck.tasks.standard.evaluate(saved, source, parts=("blimp",), progress=False)
     vars(encoder.model.config).update(told)  # before it is saved, too
     assert not ck.tasks.standard.has_word_head(encoder)
-
-
-def test_the_command_hands_on_what_it_was_given(saved, tmp_path, monkeypatch):
-    given, table = [], pandas.DataFrame({"value": [1.0]})
-    evaluate = lambda *args, **how: given.append((args, how)) or table  # noqa: E731
-    monkeypatch.setattr(ck.tasks.standard, "evaluate", evaluate)
-    more = "--data mine --limit 0 --pairs 7 --pooling first --only sts --quiet --out"
-    out = tmp_path / "out"
-    assert main(["evaluate", str(saved), *more.split(), str(out)]) == 0
-    assert pandas.read_csv(out / "evaluation.csv").equals(table)
-    how = dict(parts=["sts"], limit=None, pairs=7, pooling="first", progress=False)
-    assert given == [((str(saved), "mine"), how)]

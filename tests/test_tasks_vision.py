@@ -30,27 +30,6 @@ def test_soft_accuracy_is_the_mean_over_the_ten_subsets_that_leave_one_person_ou
     assert tasks.soft_accuracies([one], [people])[0] == pytest.approx(loops)
 
 
-def test_soft_accuracy_is_neither_the_short_form_nor_exact_match():
-    rows = scenes.rows("vqa", "validation")
-    people, predicted = (
-        [row["answers"] for row in rows],
-        [row["answers"][0] for row in rows],
-    )
-    official, pairs = (
-        tasks.soft_accuracy(predicted, people),
-        zip(predicted, people, strict=True),
-    )
-    short = np.mean([min(each.count(one) / 3, 1) for one, each in pairs])
-    exact = np.mean(
-        [one == row["answer"] for one, row in zip(predicted, rows, strict=True)]
-    )
-    assert short > official > exact
-    assert tasks.soft_accuracy(["red"], [["red"] * 3 + ["blue"] * 7]) == pytest.approx(
-        0.9
-    )
-    assert tasks.soft_accuracy(["red"], [["red"] * 4 + ["blue"] * 6]) == 1.0
-
-
 @pytest.mark.parametrize("answer, same", [
     ("Yes", "yes"), ("the red kite", "red kite"), ("two", "2"), ("1,000 toys", "1000 toys"), ("2.50", "2.50"),
     ("top-shelf", "top shelf"), ("it's", "it's"), ("dont", "don't"), ("red.", "red"), ("10:30", "10:30"),
