@@ -19,7 +19,6 @@ FIRSTS = ("mlm", "cmlm", "electra", "post-electra", "post-coco-lm", "coco-lm")
 SAID = {"post-electra": "post-electra (bf16, seed 1)"}
 STARTS = {"cmlm": "half-mlm", "post-electra": "kit/books-mlm"}
 STARTS["post-coco-lm"] = STARTS["post-electra"]
-LAST, LONG = ("coco-lm", "2"), ("mlm", "coco-lm")
 
 
 @pytest.mark.full
@@ -79,19 +78,11 @@ def test_each_method_is_made_once_and_cmlm_begins_with_masked_lm(
     # In the encoder and in what is made beside it, as COCO-LM's auxiliary.
     assert dropped == {0.0}
     tables = written()
-    encoders, curves, held = (list(csv.DictReader(x.splitlines())) for x in tables)
+    encoders = list(csv.DictReader(tables[0].splitlines()))
     assert [(row["method"], row["start"], row["steps"]) for row in encoders] == [
         (SAID.get(name, name), STARTS.get(name, "new weights"), "2") for name in FIRSTS
     ]
     assert all(float(row["seconds"]) > 0 for row in encoders)
-    last = [row["part"] for row in curves if (row["method"], row["step"]) == LAST]
-    assert last == ["aux_mlm", "copy", "lm", "contrast"]
-    known = {
-        name: {row["part"] for row in held if row["method"] == name} for name in LONG
-    }
-    assert known["mlm"] == {"loss", "accuracy", "loss_of_frequencies"}
-    shares = "clm_acc_replaced copy_acc_replaced copy_acc_original aux_acc contrast"
-    assert known["coco-lm"] >= {*shares.split()}
     weights = tmp_path / f"{method}-2" / "encoder" / "model.safetensors"
     before = weights.read_bytes()
     # What is made is opened: no step is taken or noted again, and nothing recorded twice.

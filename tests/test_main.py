@@ -150,13 +150,6 @@ def test_given_options_override_the_recipe():
     assert train.parse(["mlm", "--epochs", "2"]).training["steps"] is None
 
 
-def test_values_are_written_as_in_python_and_names_as_they_are():
-    given = "capt --betas 0.9,0.98 --clip None --mlm False --tau adaptive --inner 64"
-    options = train.parse([*given.split(), "--aggregation", "none", "--no-plan"])
-    assert options.training["betas"] == (0.9, 0.98) and options.training["clip"] is None
-    wanted = {"mlm": False, "tau": "adaptive", "inner": 64, "aggregation": "none"}
-    assert options.config == {"queue": 256} | wanted
-    assert (options.words, options.plan, options.limit) == (2000, False, 20_000)
 
 
 def test_a_stopped_run_continues_to_the_same_weights_as_an_unbroken_one(

@@ -76,21 +76,6 @@ def test_a_figure_says_what_is_written_on_it():
     assert figure.described() == "Two losses that fall."
 
 
-def test_words_of_the_author_come_first_then_the_figures_own_then_the_section(docs):
-    words = docs["course"].words
-    own = {"image/png": {"alt": "Figure. cosines"}}
-    drawn, described = figure_cell("ck.plots.circle(x)"), figure_cell("f()", metadata=own)
-    assert (
-        words("5 · The cone", drawn, drawn.outputs[0], 0)
-        == "Figure of the section “5 · The cone”, drawn by circle."
-    )
-    assert words("5 · The cone", described, described.outputs[0], 0) == "Figure. cosines"
-    authored = figure_cell("f()", metadata=own, alt=["a cone", "a ball"])
-    assert words("", authored, authored.outputs[0], 1) == "a ball"
-    assert (
-        words("", authored, authored.outputs[0], 2)
-        == "Figure of the section “”, drawn by the code above it."
-    )
 
 
 # --- notebooks as pages ---
