@@ -150,8 +150,6 @@ def test_given_options_override_the_recipe():
     assert train.parse(["mlm", "--epochs", "2"]).training["steps"] is None
 
 
-
-
 def test_a_stopped_run_continues_to_the_same_weights_as_an_unbroken_one(
     lines, tmp_path, capsys, monkeypatch
 ):

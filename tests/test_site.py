@@ -76,8 +76,6 @@ def test_a_figure_says_what_is_written_on_it():
     assert figure.described() == "Two losses that fall."
 
 
-
-
 # --- notebooks as pages ---
 
 
