@@ -149,3 +149,17 @@ def test_what_programs_write_for_no_value_is_no_class(tmp_path, word):
 
 
 # Rows
+
+
+def test_labels_in_a_column_of_another_name(tmp_path):
+    news = write(tmp_path, "news.csv", "text,topic\nRain,weather\nGoal,sport\n")
+    found = data.load(news, label="topic", labels=("weather", "sport"))["train"]
+    assert found[:] == {"text": ["Rain", "Goal"], "label": [0, 1]}
+    assert data.load(news, label="topic")["train"].features["label"].names == [
+        "sport",
+        "weather",
+    ]
+    assert data.load(news, label="topic", labels=())["train"]["label"][:] == [
+        "weather",
+        "sport",
+    ]

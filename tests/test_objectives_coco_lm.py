@@ -1137,3 +1137,10 @@ def test_the_encoder_that_comes_with_the_kit_corrects():
     )
     doubted = {token.token: 1 - token.p_copy for token in answer}
     assert max(doubted, key=doubted.get) == "kitchen"
+
+
+def test_without_diagnostics_only_losses_are_left(tokenizer, batch):
+    with_them, without = make(tokenizer), make(tokenizer, diagnostics=False)
+    parts, bare = with_them(batch, seeded()), without(batch, seeded())
+    assert set(bare) == set(without.weights) | {"loss"}
+    assert all(torch.equal(parts[name], value) for name, value in bare.items())

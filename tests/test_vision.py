@@ -346,3 +346,15 @@ def test_two_pictures_are_read_one_by_one(texts, tokenizer):
 
 
 # -- bad input ---------------------------------------------------------------------------------------------------------
+
+
+def test_without_wrong_pairs_or_a_noise_their_losses_are_left_out(encoder, batch):
+    assert set(LXMERT(encoder, mismatch=0.0, noise="mask")(batch)) == {"loss", "mlm"}
+    assert set(LXMERT(encoder, noise=MaskRegions())(batch)) == {
+        "loss", "objects", "attributes", "features", "itm", "itm_accuracy",
+    }  # fmt: skip
+    assert set(CAPTPairs(encoder, mlm=False, mismatch=0.0, queue=0)(batch)) == {
+        "loss",
+        "contrast",
+        "tau",
+    }
