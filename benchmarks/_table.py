@@ -9,16 +9,20 @@ class Table:
 
     def __init__(self, path: Path, keys: tuple[str, ...]) -> None:
         self.path, self.keys, self.grew = path, keys, False
-        self.rows = list(csv.DictReader(path.open(encoding="utf-8"))) if path.exists() else []
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        known = csv.DictReader(lines)
+        self.rows, self.columns = list(known), known.fieldnames
 
     def has(self, *key: object) -> bool:
         return any([row[k] for k in self.keys] == [str(part) for part in key] for row in self.rows)
 
     def add(self, row: dict) -> None:
+        """Write a row under the columns that the table has: in its order, empty where the row lacks one."""
         row = {k: f"{v:.5g}" if isinstance(v, float) else str(v) for k, v in row.items()}
-        new = not self.path.exists()
-        with self.path.open("a", newline="") as file:
-            writer = csv.DictWriter(file, list(row), lineterminator="\n")
+        new = not self.columns
+        self.columns = self.columns or list(row)
+        with self.path.open("a", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, self.columns, restval="", lineterminator="\n")
             if new:
                 writer.writeheader()
             writer.writerow(row)

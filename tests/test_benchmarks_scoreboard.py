@@ -139,3 +139,13 @@ def test_no_wording_that_is_trained_on_is_asked_of(world):
             for start, length in zip(other.starts, other.lengths, strict=True)
         )
         assert not {text.lower() for text in asked} & {text.lower() for text in decoded}
+
+
+def test_a_row_is_written_under_the_columns_that_the_table_has(tmp_path):
+    """In its own order it had put one number under the name of another."""
+    path, kind = tmp_path / "table.csv", benchmark_script("_table")["Table"]
+    kind(path, ("a",)).add({"a": 1, "b": 2, "c": 3})
+    kind(path, ("a",)).add({"c": 6, "a": 4})
+    assert path.read_text().splitlines() == ["a,b,c", "1,2,3", "4,,6"]
+    with pytest.raises(ValueError, match="not in fieldnames"):
+        kind(path, ("a",)).add({"a": 7, "d": 8})
