@@ -93,6 +93,7 @@ def quicker(loop: Any, gradient: Callable) -> Iterator[Callable]:
     `loop` is `fit`'s own. Without CUDA, and with `compiled=False`, all is as it was.
     """
     chosen, parts = Way(), encoders(loop.objective)
+    # By name, as `Objective` above: both classes stand in rooms that import this one.
     plain = all(type(each.strategy).__name__ == "Padded" for each in parts)
     if CudaGraphs.on(loop.device) and loop.training.compiled and parts and plain:
         chosen = way(loop.objective, loop.training, loop.batches, loop.total)
