@@ -1,6 +1,6 @@
 """Every method, trained until it has learned its own task: the scoreboard of notebook 09.
 
-    python benchmarks/scoreboard.py --out data/recorded --work runs/scoreboard     # about ten hours of one core
+    python benchmarks/scoreboard.py --out data/recorded --work runs/scoreboard     # about fourteen hours of one core
 
 Every run is written as it goes and resumes where it was stopped. One thread; seconds are processor seconds, training
 alone (8.6 hours for five seeds). Four tables:
@@ -29,6 +29,10 @@ same rows: notebook 09 interpolates between two looks.
 the same, and sees no sentence of the tests. "… + MLM" also names hidden words; "MLM, then wordings" continues from its
 seed's MLM for a fifth of the steps. CAPT takes part twice: the queue of a small run is full of an encoder that has
 moved on (`capt_queue.py`).
+
+Beside these stand variants, which ask for one thing each: what is COCO-LM without its contrast, and CAPT with a
+constant temperature? And "…, after MLM", which continues as "MLM, then wordings" does: ELECTRA and COCO-LM from an
+encoder that reads, CAPT with queues of 0, 1 and 4 times the 128 vectors of a step.
 """
 
 import argparse
@@ -55,6 +59,7 @@ RATES = (5e-4, 1e-3, 2e-3, 4e-3, 8e-3)
 RATE_SEED = 100
 TAU = 0.05  # as `scoreboard.CONTESTANTS`
 WORDINGS, BESIDE, CONTINUED = "CSSL (wordings)", "CSSL (wordings) + MLM", "MLM, then wordings"
+AFTER = ", after MLM"
 CONTINUED_RATE = 5e-4  # with the 2e-3 of new weights, the grammar of MLM was gone after 1,000 steps
 
 
@@ -77,10 +82,32 @@ class WordingsAndWords(CSSL):
         return name != "masked"
 
 
+VARIANTS = {
+    "COCO-LM (contrast weight 0)": ("COCO-LM", dict(contrast_weight=0.0)),
+    "CAPT (no queue, constant temperature)": ("CAPT (no queue)", dict(tau=TAU)),
+    f"ELECTRA{AFTER}": ("ELECTRA", {}),
+    f"COCO-LM{AFTER}": ("COCO-LM", {}),
+    f"CAPT (queue 0){AFTER}": ("CAPT", dict(queue=0, tau=TAU)),
+    f"CAPT (queue 128){AFTER}": ("CAPT", dict(queue=128, tau=TAU)),
+    f"CAPT (queue 512){AFTER}": ("CAPT", dict(queue=512, tau=TAU)),
+}
+"""By name: the method of the board, whose learning rate it has, and what is different."""
 CONTESTANTS = scoreboard.CONTESTANTS | {
     BESIDE: partial(WordingsAndWords, tau=TAU),
     CONTINUED: scoreboard.CONTESTANTS[WORDINGS],
+    **{name: partial(scoreboard.CONTESTANTS[of], **changes) for name, (of, changes) in VARIANTS.items()},
 }
+
+
+def continues(name: str) -> bool:
+    """Whether a method begins with its seed's MLM."""
+    return name == CONTINUED or name.endswith(AFTER)
+
+
+def looks(name: str) -> list[int]:
+    """After which steps to measure, which takes a minute: a variant only at its end, and once before."""
+    steps = [step for step in LOOKS if step <= (1_000 if continues(name) else LOOKS[-1])]
+    return steps[-2:] if name in VARIANTS else steps
 
 
 class World:
@@ -163,14 +190,14 @@ def train(world: World, name: str, seed: int, lr: float, steps: int, look=None) 
     """The run of a method and seed, kept in `--work`; `look(run, seconds)` after each logged step in `LOOKS`."""
     folder = world.args.work / f"{name.replace(', ', '-').replace(' ', '-')}-{seed}-{steps}-{lr:g}"
     start = world.encoder(seed)
-    if name == CONTINUED:
+    if continues(name):
         start = trained(world, "MLM", seed)
         steps //= 5
     watch = Watch(folder / "seconds")
 
     def callback(run: ck.Run) -> None:
         seconds = watch.pause()
-        if look and (run.steps in LOOKS or run.steps == run.total):
+        if look and (run.steps in looks(name) or run.steps == run.total):
             look(run, seconds)
         watch.go_on()
 
@@ -185,9 +212,11 @@ def train(world: World, name: str, seed: int, lr: float, steps: int, look=None) 
 
 
 def trained(world: World, name: str, seed: int) -> ck.Encoder:
-    """The encoder that a finished run of the board left."""
-    (folder,) = world.args.work.glob(f"{name}-{seed}-{world.args.steps}-*/encoder")
-    return ck.Encoder.from_pretrained(folder)
+    """The encoder that a finished run of the board left; where it left none, the run is made again."""
+    found = list(world.args.work.glob(f"{name}-{seed}-{world.args.steps}-*/encoder"))
+    if found:
+        return ck.Encoder.from_pretrained(found[0])
+    return train(world, name, seed, world.rates[name], world.args.steps).encoder
 
 
 # -- what is measured --------------------------------------------------------------------------------------------------
@@ -248,7 +277,7 @@ def main() -> None:
         "learned": Table(args.out / "scoreboard_learned.csv", ("method", "seed", "steps", "part")),
         "tuned": Table(args.out / "scoreboard_tuned.csv", ("method", "seed", "task")),
     }
-    rates = choose_rates(world, tables["rates"])
+    world.rates = rates = choose_rates(world, tables["rates"])
     controls(world, tables)
     for seed in args.seeds:
         for name in ("random", *args.methods):
@@ -261,7 +290,7 @@ def main() -> None:
 
 def choose_rates(world: World, table: Table) -> dict[str, float]:
     """The rate of each method with which its `criterion` is lowest after a short run."""
-    asked = [name for name in world.args.methods if name != CONTINUED]
+    asked = ["MLM" if continues(name) else VARIANTS.get(name, [name])[0] for name in world.args.methods]
     for name in asked:
         for lr in RATES:
             if not table.has(name, lr):
@@ -272,7 +301,8 @@ def choose_rates(world: World, table: Table) -> dict[str, float]:
                 table.add(row | {"sts": found["sts"], "auc_hard": found["auc_hard"]})
     rows = [(row["method"], float(row["criterion"]), float(row["lr"])) for row in table.rows]
     best = {name: min(row[1:] for row in rows if row[0] == name)[1] for name in {row[0] for row in rows}}
-    return best | {CONTINUED: CONTINUED_RATE}
+    best |= {name: best[of] for name, (of, _) in VARIANTS.items() if of in best}
+    return best | {name: CONTINUED_RATE for name in CONTESTANTS if continues(name)}
 
 
 def criterion(parts: dict[str, float]) -> float:
@@ -296,7 +326,7 @@ def controls(world: World, tables: dict[str, Table]) -> None:
 
 def one_run(world: World, tables: dict[str, Table], name: str, seed: int, lr: float) -> None:
     """Train one method with one seed and measure it at each look; nothing that the tables have is done again."""
-    steps = {"random": 0, CONTINUED: world.args.steps // 5}.get(name, world.args.steps)
+    steps = 0 if name == "random" else world.args.steps // 5 if continues(name) else world.args.steps
 
     def look(run: ck.Run, seconds: float) -> None:
         key = {"method": name, "seed": seed, "steps": run.steps}
