@@ -1,14 +1,12 @@
 """The exercises of notebooks 02 and 02b, losses, and the usual mistakes."""
 
-from collections.abc import Mapping
 from math import exp, log
 
 import torch
 from torch.nn.functional import cross_entropy, normalize
 
 import contrast_kit as ck
-from contrast_kit.exercises._answer import NotYet
-from contrast_kit.exercises._frame import WORDS, exercise, table
+from contrast_kit.exercises._frame import exercise, table
 from contrast_kit.exercises._table import NOT_FINITE, apart, shape_of, vectors
 
 INF = torch.inf
@@ -201,54 +199,41 @@ def sup_con(x, labels, tau):
     }
 
 
-DENOMINATORS = WORDS["02.denominators"]["terms"]
-
-
-@exercise("02.denominators")
-def denominators(answer):
-    """How many terms stand under one anchor, for B = 32, Q = 100 and N = 64 vectors in two equal classes."""
-    if callable(answer):  # a function that gives the dict will do
-        answer = answer()
-    if not isinstance(answer, Mapping):
-        return "Fill in the dict, and keep its names as they were."
-    for name in DENOMINATORS:
-        if name not in answer:
-            return f"The entry {name!r} is gone: keep the names as they were."
-    if set(answer.values()) == {None}:
-        raise NotYet
-    for name, hints in DENOMINATORS.items():
-        if answer[name] is None:
-            return f"{name} is still None."
-        otherwise = (
-            f"{name}: count the coloured cells in one row of its matrix, for B = 32."
-        )
-        hint = hints.get(f"{answer[name]:g}", otherwise)
-        if hint:
-            return hint
+@exercise("02.claim")
+def claim(degrees):
+    """Six points whose partners are further apart than those of section 9, at a lower NT-Xent."""
+    if callable(degrees):  # a function that gives the angles will do
+        degrees = degrees()
+    angles = torch.tensor(degrees).double().deg2rad()
+    if len(angles) != 6:
+        return "Give six angles in degrees: kite, drum, ball, then their other views."
+    a, b = torch.stack([angles.cos(), angles.sin()], 1).chunk(2)
+    apart = (a * b).sum(1).acos().rad2deg()
+    for name, angle, least in zip(
+        ("kite", "drum", "ball"), apart, (45, 35, 60), strict=True
+    ):
+        if angle <= least + 0.01:
+            return f"{name} and its partner are {angle:.0f}° apart: more than {least}° is asked for."
+    loss = ck.losses.nt_xent(a, b, 0.5)
+    if loss > 0.6664:
+        return f"NT-Xent is {loss:.3f}, not below 0.666. Which texts are still close to another text?"
     return None
 
 
-@table("02.weight", cases=[(0.9, 0.4, 0.2), (0.7, -0.2, 0.5)])
-def weight(hard, easy, tau):
-    """How many times as hard one negative is pushed as another."""
-    difference = hard - easy
-    return exp(difference / tau), {
-        "The weights are not proportional to the cosines, but to *exponentials* of cosine over τ.": hard
-        / easy,
-        "τ is missing: the exponent is the difference *divided by τ*.": exp(difference),
-        "Divide by τ; do not multiply: a small τ makes the hard one heavier.": exp(
-            difference * tau
-        ),
-        "That is the easy one's weight in units of the hard one's: upside down.": exp(
-            -difference / tau
-        ),
-        "That is the logarithm of the answer.": difference / tau,
-        "A quotient of exponentials is the exponential of a *difference*.": exp(
-            hard / easy / tau
-        ),
-        "And the other one? Divide by its exponential; Z cancels.": exp(hard / tau),
-        "You divided by τ twice.": exp(difference / tau**2),
-    }
+@exercise("02.train")
+def train(answer):
+    """Four texts in three dimensions, moved to the least NT-Xent that they can have."""
+    start, tau = vectors(8)[:, :3], 0.5
+    x = answer(start, tau)
+    least = log(1 + 6 * exp(-4 / 3 / tau))
+    before, after = (ck.losses.nt_xent(*rows.chunk(2), tau) for rows in (start, x))
+    if after >= before:
+        return (
+            f"The loss went from {before:.3f} to {after:.3f}. Go *against* the gradient."
+        )
+    if after > least + 0.01:
+        return f"From {before:.3f} to {after:.3f}; the least is {least:.3f}. Take more or longer steps."
+    return None
 
 
 @table("02b.left_out", cases=[(torch.tensor([4, 7, 4, 9]),)])

@@ -21,9 +21,9 @@ MANY = 24  # cells; more are neither named nor separated by lines
 OUT = "#F0F0F0"
 # What a loss does with a similarity: (fill, ink, sign, legend).
 ROLES = {
-    "positive": ("#0072B2", "white", "+", "positive: numerator and denominator"),
-    "numerator": ("#A9D3EE", INK, "+", "positive: numerator only"),
-    "negative": ("#F3C15C", INK, "−", "negative: denominator only"),
+    "positive": ("#0072B2", "white", "+", "positive"),
+    "numerator": ("#A9D3EE", INK, "+", "positive, without a denominator"),
+    "negative": ("#F3C15C", INK, "−", "negative"),
     "out": (OUT, "#AAAAAA", "×", "left out"),
 }
 COLOURS = ("#B35806", "#F1A340", "#FFFFFF", "#4C9BD3", "#0A4F87")
