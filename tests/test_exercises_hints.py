@@ -11,7 +11,7 @@ import torch
 from scipy.stats import binom, rankdata, t
 from torch.nn.functional import binary_cross_entropy, cross_entropy, normalize, softplus
 
-from contrast_kit import geometry, losses, masking
+from contrast_kit import geometry, losses, masking, tasks
 from contrast_kit.exercises import judge
 
 INF = torch.inf
@@ -411,6 +411,13 @@ wrong(
 right("10b.luck", lambda k, n: binom.sf(k - 1, n, 0.05))
 
 
+def fragile(d, gone=0):
+    return gone if tasks.interval(d)[0] <= 0 else fragile(sorted(d)[:-1], gone + 1)
+
+
+right("10b.fragile", fragile)
+
+
 # ---- 11 to 13
 
 
@@ -478,18 +485,6 @@ wrong(
     (lambda pieces: torch.cat(pieces).logsumexp(0), "6 scores stood in one tensor"),
 )
 wrong("12.effective", (lambda p: (-(p * p.log()).sum()).exp(), "NaN"))
-
-
-def cosines(query, vectors):
-    return normalize(vectors) @ normalize(query, dim=0)
-
-
-right("12.search", lambda q, v, k: cosines(q, v).argsort(descending=True)[:k].tolist())
-wrong(
-    "12.search",
-    (lambda q, v, k: cosines(q, v).topk(k), "return the indices"),
-    (lambda q, v, k: cosines(q, v).topk(3).indices, "[2] for k = 2; yours has shape [3]"),
-)
 
 
 def one_by_one(n):

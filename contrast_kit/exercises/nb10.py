@@ -213,3 +213,33 @@ def luck(k, n):
             k, n, 0.025
         ),
     }
+
+
+def _until(d, holds):
+    """How many must go from the end of d before what holds of the rest no longer does."""
+    return next(gone for gone in range(len(d)) if not holds(d[: len(d) - gone]))
+
+
+LEADS = np.array([4.0, 1.0, 9.0, -1.0, 2.5, 7.0, 0.5, 3.0, 2.0, 6.0, -0.5, 1.5])
+
+
+@table("10b.fragile", cases=[(LEADS,), (LEADS + 1,)])
+def fragile(d):
+    """How many draws carry a lead: the largest go until the interval no longer lies above zero."""
+    from contrast_kit.tasks import interval
+
+    def above(rest):
+        return interval(rest)[0] > 0
+
+    right = _until(np.sort(d), above)
+    return right, {
+        "That is how many are left. How many had to go?": len(d) - right,
+        "One more: with these left out the interval still lies above zero.": right - 1,
+        "Leave out the *largest* lead first; in their order as drawn it takes others.": _until(
+            d, above
+        ),
+        "You leave out until the *mean* is no longer above zero. Its interval reaches zero earlier.": _until(
+            np.sort(d), lambda rest: rest.mean() > 0
+        ),
+        "That is how many leads are above zero.": (d > 0).sum(),
+    }

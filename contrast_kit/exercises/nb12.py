@@ -3,7 +3,6 @@
 from math import log
 
 import torch
-from torch.nn.functional import cosine_similarity
 
 from contrast_kit.exercises._frame import table
 
@@ -47,42 +46,4 @@ def effective(p):
         "That many there are; how many *equal* ones would push as spread out as these?": len(
             p
         ),
-    }
-
-
-VECTORS = torch.tensor(
-    [[1.0, 0.0], [9.0, 9.0], [0.0, 2.0], [0.3, 0.1], [-5.0, -1.0], [0.9, -0.1]]
-)
-
-
-@table(
-    "12.search",
-    cases=[
-        (torch.tensor([2.0, 0.5]), VECTORS, 3),
-        (torch.tensor([-1.0, 0.3]), VECTORS, 2),
-    ],
-)
-def search(query, vectors, k):
-    """The rows of the k vectors with the highest cosines to a query, the best first."""
-    cosines = cosine_similarity(vectors, query[None])
-    distances = (vectors - query).norm(dim=1)
-    best = cosines.topk(k)
-    return best.indices, {
-        "`topk` gives values and indices: return the indices.": lambda value: isinstance(
-            value, tuple
-        ),
-        "Long vectors win in your search: divide by the lengths first.": (vectors @ query)
-        .topk(k)
-        .indices,
-        "These are the nearest by distance, which sees lengths, too.": distances.topk(
-            k, largest=False
-        ).indices,
-        "These are the farthest: the highest cosines are asked for.": cosines.topk(
-            k, largest=False
-        ).indices,
-        "The right ones in the wrong order: the best first.": best.indices.flip(0),
-        "A cosine of -1 is the opposite, not a match: keep the sign.": cosines.abs()
-        .topk(k)
-        .indices,
-        "These are the cosines; the numbers of the rows are asked for.": best.values,
     }
