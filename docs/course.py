@@ -38,7 +38,7 @@ def as_page(notebook: Notebook, name: str) -> Notebook:
     panels = 0
     for cell in page.cells:
         # The site's anchors are in lower case; JupyterLab's are written like the heading.
-        cell.source = re.sub(r"\]\((glossary\.md[#\w-]*)\)", lambda link: f"](../{link[1].lower()})", cell.source)
+        cell.source = re.sub(r"\]\((\w+\.md[#\w-]*)\)", lambda link: f"](../{link[1].lower()})", cell.source)
         tags = cell.metadata.get("tags", [])
         cell.metadata["tags"] = tags + [FOLDED[tag] for tag in tags if tag in FOLDED]
         hidden = cell.metadata.get("jupyter", {})

@@ -55,7 +55,7 @@ def write(course: dict[str, Any], root: Path, source: Path) -> None:
     written = {
         "index": front(course, root, source),
         "type": typed(),
-        "glossary": glossary(root),
+        **{name: glossary(root, name) for name in ("three_ways", "for_lecturers", "glossary")},
         "faq": faq(root),
         "equations": equations(course, root, source),
         "panels": panels(course, source),
@@ -67,9 +67,10 @@ def write(course: dict[str, Any], root: Path, source: Path) -> None:
         (source / f"{name}.md").write_text(text, encoding="utf-8")
 
 
-def glossary(root: Path) -> str:
-    """The course's own page of words: here notebooks are one folder lower, and names of the kit lead to their pages."""
-    text = (root / "notebooks" / "glossary.md").read_text("utf-8")
+def glossary(root: Path, name: str = "glossary") -> str:
+    """A page of the course that is no notebook: here notebooks are one folder lower, and names of the kit lead to their
+    pages."""
+    text = (root / "notebooks" / f"{name}.md").read_text("utf-8")
     text = re.sub(r"\(#[\w-]+\)", lambda link: link[0].lower(), text)
     text = re.sub(r"`ck\.([\w.]+)`", r"{py:obj}`ck.\1 <contrast_kit.\1>`", text)
     return re.sub(r"\((\w+\.ipynb)\)", r"(notebooks/\1)", text)

@@ -31,7 +31,7 @@ SHOWN = {  # which figure of a notebook, counted from 0
     "02": 2,
     "02b": 0,
     "03": 6,
-    "04": 5,
+    "04": 2,
     "05": 3,
     "06": 4,
     "07": 3,
@@ -45,7 +45,7 @@ SHOWN = {  # which figure of a notebook, counted from 0
     "12": 2,
     "13": 0,
 }
-FROM = {"03": (0, 1), "04": (0, 1), "05": (0, 1), "09b": (0.35, 0.5), "10": (0.7, 0)}
+FROM = {"03": (0, 1), "05": (0, 1), "09b": (0.35, 0.5), "10": (0.7, 0)}
 """Which part of it, from the left and from the top, where that is not the upper left one."""
 WIDE, HIGH = 240, 150  # pixels of a thumbnail
 

@@ -1,6 +1,7 @@
 """What the reader sees of a verdict, which line of theirs a crash names, and what is remembered of their tries."""
 
 import json
+import math
 import re
 from types import SimpleNamespace
 
@@ -19,8 +20,8 @@ def kept(tmp_path, monkeypatch):
     return tmp_path / "tries.json"
 
 
-def twice(p):
-    return p * p
+def guess(B):
+    return math.log(B)
 
 
 class TestCrash:
@@ -73,39 +74,39 @@ class TestArguments:
 class TestProgress:
     def test_done_stays_done_and_is_read_by_another_kernel(self, kept):
         check("01.rate", lambda m, c: m)
-        check("01.twice", twice)
+        check("00.guess", guess)
         check("01.labels", None)
-        assert json.loads(kept.read_text()) == {"01.rate": False, "01.twice": True}
-        check("01.twice", lambda p: p)
+        assert json.loads(kept.read_text()) == {"01.rate": False, "00.guess": True}
+        check("00.guess", lambda B: B)
         check("01.rate", lambda m, c: c * (1 - m))
         states = progress()
-        assert states["01.rate"] and states["01.twice"] and states["01.labels"] is None
+        assert states["01.rate"] and states["00.guess"] and states["01.labels"] is None
         assert sorted(states) == names()
 
     def test_all_exercises_are_listed_by_notebook(self, kept):
-        check("01.twice", twice)
+        check("00.guess", guess)
         check("02.row", lambda scores, right: 0)
         first, *lines = str(progress()).split("\n")
         assert first.startswith(f"1 of {len(names())} exercises done ✓, 1 tried ✗, ")
-        (line,) = [line for line in lines if line.startswith("01: ")]
-        assert "✓ twice" in line and "· rate" in line
+        (line,) = [line for line in lines if line.startswith("00: ")]
+        assert "✓ guess" in line and "· cosines" in line
         assert sum(len(re.findall("[✓✗·]", line)) for line in lines) == len(names())
 
     @pytest.mark.parametrize("broken", ["", "[1]", "{"])
     def test_a_broken_file_counts_as_none(self, kept, broken):
         kept.write_text(broken)
-        assert progress()["01.twice"] is None
-        check("01.twice", twice)
-        assert json.loads(kept.read_text()) == {"01.twice": True}
+        assert progress()["00.guess"] is None
+        check("00.guess", guess)
+        assert json.loads(kept.read_text()) == {"00.guess": True}
 
     def test_outside_of_notebooks_nothing_is_kept(self, kept, monkeypatch):
         monkeypatch.delenv("CONTRAST_KIT_PROGRESS")
         monkeypatch.chdir(kept.parent)
-        check("01.twice", twice)
-        assert list(kept.parent.iterdir()) == [] and progress()["01.twice"] is None
+        check("00.guess", guess)
+        assert list(kept.parent.iterdir()) == [] and progress()["00.guess"] is None
         kernel = SimpleNamespace(kernel=None)
         monkeypatch.setattr("IPython.get_ipython", lambda: kernel)
-        check("01.twice", twice)
+        check("00.guess", guess)
         assert [file.name for file in kept.parent.iterdir()] == [".exercises.json"]
         monkeypatch.setenv("CONTRAST_KIT_PROGRESS", "")
         assert _verdict.place() is None

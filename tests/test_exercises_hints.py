@@ -4,6 +4,7 @@ table."""
 
 import random
 from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
@@ -26,7 +27,23 @@ def wrong(name, *answers):
     MISTAKES.extend((name, answer, words) for answer, words in answers)
 
 
-# ---- 01: masking
+# ---- 00 and 01
+
+
+def of_words(*words):
+    return lambda texts: torch.tensor(
+        [[w in t.lower().split() for w in words] for t in texts]
+    )
+
+
+NUMBERS = "two", "three", "four", "five", "six", "seven", "eight", "nine"
+right("00.by_hand", of_words(*NUMBERS))
+wrong(
+    "00.by_hand",
+    (lambda texts: torch.ones(3), "[N, D]"),
+    (of_words("two"), "zero vector"),
+    (lambda texts: torch.ones(len(texts), 3), "50% are right"),
+)
 
 
 def fate(first=0.8, second=0.9, order=("mask", "random", "keep"), top=1.0):
@@ -42,6 +59,20 @@ def at_random(u, p):
     return "free" if u >= p else random.choices(["mask", "random", "keep"], [8, 1, 1])[0]
 
 
+def by_neighbours(corpus, holes):
+    between = defaultdict(Counter)
+    for line in corpus:
+        for left, word, right in zip(line, line[1:], line[2:], strict=False):
+            between[left, right][word] += 1
+    return [max(between[hole], key=between[hole].get, default="") for hole in holes]
+
+
+right("01.guesser", by_neighbours)
+wrong(
+    "01.guesser",
+    (lambda corpus, holes: "the", "a word for each"),
+    (lambda corpus, holes: ["the"] * len(holes), "7% are right"),
+)
 right("01.one_draw", fate())
 wrong(
     "01.one_draw",
@@ -273,20 +304,17 @@ right(
     ),
 )
 wrong("04.token_loss", (lambda *case: -case[0][:, 0], "one loss a position"))
-wrong(
-    "04.sequence_mean",
-    (lambda terms, rows: (8 + terms[1:5].mean() + terms[5]) / 3, "Shuffled"),
-)
 wrong("04.floor", (lambda c: -(c / c.sum() * (c / c.sum()).log()).sum(), "drop zero"))
-for kind in (tuple, list, torch.tensor, np.array):
-    right("04.never", lambda p, epochs, kind=kind: kind([(1 - p) ** epochs, 1 - p]))
+right(
+    "04.first_bias",
+    lambda counts: (counts + 1).log(),
+    lambda counts: (counts + 1).log() - 9,
+)
 wrong(
-    "04.never",
-    (lambda p, epochs: {"dynamic": p, "static": p}, "two numbers"),
-    (lambda p, epochs: (1 - (1 - p) ** epochs, p), "at least once"),
-    (lambda p, epochs: (p**epochs, p), "*every*"),
-    (lambda p, epochs: (max(0.0, 1 - epochs * p), 1 - p), "multiply"),
-    (lambda p, epochs: ((1 - p) ** epochs, p), "Dynamic is right"),
+    "04.first_bias",
+    (lambda counts: counts[:2], "each of the 5 words"),
+    (torch.log, "log 0"),
+    (lambda counts: counts / counts.sum(), "in proportion"),
 )
 
 

@@ -1,4 +1,4 @@
-"""The exercises of notebook 00: every cosine, what a loss says when nothing is known, and who is nearest."""
+"""The exercises of notebook 00: every cosine, what a loss says when nothing is known, and a trick test won by hand."""
 
 from math import log, log2
 
@@ -6,7 +6,8 @@ import torch
 from torch.nn.functional import normalize
 
 import contrast_kit as ck
-from contrast_kit.exercises._frame import table
+from contrast_kit.data import toyshop
+from contrast_kit.exercises._frame import exercise, table
 from contrast_kit.exercises._table import draw, shape_of
 
 
@@ -57,39 +58,16 @@ def cosines(a, b):
     }
 
 
-# 3 of 5 and 2 of 3 rows find their partner.
-FIVE = torch.tensor(
-    [
-        [0.9, 0.2, 0.1, 0.3, 0.0],
-        [0.8, 0.6, 0.1, 0.0, 0.2],
-        [0.1, 0.5, 0.7, 0.2, 0.3],
-        [0.4, 0.3, 0.6, 0.2, 0.5],
-        [0.0, 0.1, 0.3, 0.1, 0.4],
-    ]
-)
-THREE = torch.tensor([[0.9, 0.2, 0.1], [0.8, 0.4, 0.1], [0.1, 0.3, 0.4]])
-
-
-@table("00.found", cases=[(FIVE,), (THREE,)])
-def found(similarity):
-    """The share of rows of a [N, N] matrix whose largest entry is on the diagonal."""
-    N = len(similarity)
-
-    def share(matrix):
-        return (matrix.argmax(1) == torch.arange(N)).double().mean()
-
-    right = share(similarity)
-    return right, {
-        "That is the number of rows. Asked: their share, so divide by N.": right * N,
-        "You looked down the columns. Row i asks: the largest entry of each *row*.": share(
-            similarity.T
-        ),
-        "That is the mean cosine of partners. Asked: how often the partner is nearest.": similarity.diagonal().mean(),
-        "That counts the smallest entry of each row. The nearest has the *largest* cosine.": share(
-            -similarity
-        ),
-        "That is the share of rows that do *not* find their partner.": 1 - right,
-        "The diagonal holds the partners here and must stay: take nothing out.": share(
-            similarity - 9 * torch.eye(N)
-        ),
-    }
+@exercise("00.by_hand")
+def by_hand(answer):
+    """Vectors [N, D], made without training, that win the trick test about numbers."""
+    columns = zip(*toyshop.triples(100, change="number", seed=7), strict=True)
+    vectors = [torch.as_tensor(answer(list(texts))).double() for texts in columns]
+    if any(x.dim() != 2 or len(x) != 100 for x in vectors):
+        return "Return a tensor [N, D], a vector for each of the N texts."
+    if not all(x.any(1).all() for x in vectors):
+        return "A text gets the zero vector, which has no direction. Is a capital letter or a full stop in the way?"
+    share = ck.geometry.triplet_accuracy(*vectors)
+    if share > 0.9:
+        return None
+    return f"{share:.0%} are right; a coin toss gets 50 %. Which word tells a sentence from its trap?"

@@ -3,6 +3,7 @@
 import torch
 
 import contrast_kit as ck
+from contrast_kit.data import toyshop
 from contrast_kit.exercises._frame import exercise, table
 
 MASK_ID = 4
@@ -91,19 +92,22 @@ def labels(ids, masked, mask_id):
     }
 
 
-@table("01.twice", cases=[(0.15,), (0.4,)])
-def twice(p):
-    """The share of tokens that two epochs of dynamic masking at rate p both select."""
-    return p * p, {
-        "That would be static masking: the second epoch selects exactly the words of the first.": p,
-        "That counts a word selected in *either* epoch (twice, if in both). Asked: in both.": 2
-        * p,
-        "That is the share selected in at least one epoch. Asked: in both.": 1
-        - (1 - p) ** 2,
-        "That is selected in the first and *not* in the second. Asked: in both.": p
-        * (1 - p),
-        "Nothing keeps the second draw away from the first; only *complementary* masks do that.": 0.0,
-    }
+@exercise("01.guesser")
+def guesser(answer):
+    """A word for each hole (left, right), learnt from a corpus of lists of words."""
+    lines = [line.lower().replace(".", " .").split() for line in toyshop.corpus(4300)]
+    corpus, new = lines[:4000], lines[4000:]
+    around = [
+        each for line in new for each in zip(line, line[1:], line[2:], strict=False)
+    ]
+    guesses = answer(corpus, [(left, right) for left, _, right in around])
+    if not isinstance(guesses, list) or len(guesses) != len(around):
+        return f"Return a list with a word for each of the {len(around)} holes."
+    hits = [guess == word for guess, (_, word, _) in zip(guesses, around, strict=True)]
+    share = sum(hits) / len(hits)
+    if share > 0.38:
+        return None
+    return f"{share:.0%} are right. One neighbour gives about 32 %. Count the words between each pair of neighbours."
 
 
 @exercise("01.complement")

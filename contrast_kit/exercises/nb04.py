@@ -5,8 +5,8 @@ from math import log
 import torch
 from torch.nn.functional import cross_entropy, normalize
 
-from contrast_kit.exercises._frame import table
-from contrast_kit.exercises._table import draw, equals, shape_of
+from contrast_kit.exercises._frame import exercise, table
+from contrast_kit.exercises._table import draw, shape_of
 
 
 @table(
@@ -57,31 +57,6 @@ def token_loss(h, x, original):
     }
 
 
-TERMS = torch.tensor([8.0, 1.0, 2.0, 3.0, 4.0, 5.0])
-TEXTS = torch.tensor([0, 2, 2, 2, 2, 4])  # texts 1 and 3 had nothing selected
-ORDER = torch.tensor([3, 0, 5, 1, 4, 2])
-
-
-@table(
-    "04.sequence_mean", cases=[(TERMS, TEXTS)], further=[(TERMS[ORDER], TEXTS[ORDER] + 7)]
-)
-def sequence_mean(terms, rows):
-    """Eq. 6 as printed: from the loss of each masked position, terms [M], and its text, rows [M]."""
-    means = torch.stack([terms[rows == row].mean() for row in rows.unique()])
-    right = means.mean()
-    return right, {
-        "NaN: a text without a masked position has the mean 0/0. It says nothing; leave it out.": torch.nan,
-        "That is the token mean: the text with four masks counts four times as much as the others.": terms.mean(),
-        "The means of the texts are right; now their mean, not their sum.": means.sum(),
-        "You divide by all texts. Those without a masked position have no mean: leave them out.": means.sum()
-        / 5,
-        "You divide the sum of all terms by the number of texts: first the mean *within* each text.": [
-            terms.sum() / 3,
-            terms.sum() / 5,
-        ],
-    }
-
-
 @table(
     "04.floor",
     cases=[(torch.tensor([50.0, 30.0, 15.0, 5.0]),)],
@@ -109,35 +84,18 @@ def floor(counts):
     }
 
 
-@table("04.never", cases=[(0.15, 10), (0.4, 3)])
-def never(p, epochs):
-    """The share of words never selected in E epochs at rate p: (dynamic masks, static masks)."""
-    dynamic = (1 - p) ** epochs
-    static = 1 - p
-
-    def first_is(*shares):
-        return lambda value: any(equals(value[0], share) for share in shares)
-
-    return (dynamic, static), {
-        "Return two numbers: (share with dynamic masks, share with static masks).": lambda value: (
-            shape_of(value) != [2]
-        ),
-        "The two are exchanged: (dynamic, static).": (static, dynamic),
-        "Dynamic: that is the share selected at least once. Asked: never.": first_is(
-            1 - dynamic
-        ),
-        "Dynamic: p to the power of E is the share selected in *every* epoch. Asked: in none.": first_is(
-            p**epochs
-        ),
-        (
-            "Dynamic: probabilities of independent draws multiply; adding them up goes below 0 for "
-            "many epochs."
-        ): first_is(1 - epochs * p, max(0, 1 - epochs * p)),
-        "Static: the masks of epoch 1 come again in every epoch, so nothing new is selected after it.": (
-            dynamic,
-            dynamic,
-        ),
-        "Dynamic is right. Static: what was not selected in epoch 1 is never selected.": first_is(
-            dynamic
-        ),
-    }
+@exercise("04.first_bias")
+def first_bias(answer):
+    """A bias [V] with which a head that knows nothing else starts at the unigram entropy of counts [V]."""
+    counts = torch.tensor([5000.0, 3000, 1500, 500, 0])
+    bias = torch.as_tensor(answer(counts)).double()
+    if bias.shape != counts.shape:
+        return f"Return a number for each of the {len(counts)} words: [V]."
+    if not bias.isfinite().all():
+        return "A word that never occurred has log 0 = −∞, an infinite loss: count a little more for each."
+    share = counts.double() / counts.sum()
+    loss = -(share * bias.log_softmax(0)).sum()
+    entropy = torch.special.entr(share).sum()
+    if loss < entropy + 0.05:
+        return None
+    return f"The loss starts at {loss:.2f}, the entropy is {entropy:.2f}: let exp(bias) be in proportion to the counts."

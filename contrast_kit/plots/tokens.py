@@ -23,7 +23,7 @@ KINDS = {
     "mask": ("#0072B2", "#FFFFFF", "selected: [MASK]"),
     "random": ("#F3C15C", "#000000", "selected: random token"),
     "kept": ("#7FCDB4", "#000000", "selected: kept as it is"),
-    "special": ("#DADADA", "#777777", "never selected (special, padding)"),
+    "special": ("#B0B0B0", "#333333", "never selected (special, padding)"),
 }
 # Inches around a token, inches a row is high, points, and inches a letter of that size is wide.
 PADDING, LINE, TYPE, LETTER = 0.16, 0.3, 8.5, 0.0715
