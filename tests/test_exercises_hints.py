@@ -4,7 +4,6 @@ table."""
 
 import random
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
@@ -36,8 +35,6 @@ def of_words(*words):
     )
 
 
-NUMBERS = "two", "three", "four", "five", "six", "seven", "eight", "nine"
-right("00.by_hand", of_words(*NUMBERS))
 wrong(
     "00.by_hand",
     (lambda texts: torch.ones(3), "[N, D]"),
@@ -59,15 +56,6 @@ def at_random(u, p):
     return "free" if u >= p else random.choices(["mask", "random", "keep"], [8, 1, 1])[0]
 
 
-def by_neighbours(corpus, holes):
-    between = defaultdict(Counter)
-    for line in corpus:
-        for left, word, right in zip(line, line[1:], line[2:], strict=False):
-            between[left, right][word] += 1
-    return [max(between[hole], key=between[hole].get, default="") for hole in holes]
-
-
-right("01.guesser", by_neighbours)
 wrong(
     "01.guesser",
     (lambda corpus, holes: "the", "a word for each"),
@@ -305,11 +293,7 @@ right(
 )
 wrong("04.token_loss", (lambda *case: -case[0][:, 0], "one loss a position"))
 wrong("04.floor", (lambda c: -(c / c.sum() * (c / c.sum()).log()).sum(), "drop zero"))
-right(
-    "04.first_bias",
-    lambda counts: (counts + 1).log(),
-    lambda counts: (counts + 1).log() - 9,
-)
+right("04.first_bias", lambda counts: (counts + 1).log() - 9)
 wrong(
     "04.first_bias",
     (lambda counts: counts[:2], "each of the 5 words"),
