@@ -1,11 +1,12 @@
-"""Thresholds set before the runs, held against the recorded tables of `words_and_pictures`.
+"""The recorded tables of `words_and_pictures`, beside thresholds that were set before the runs.
 
     python benchmarks/pictures_verdicts.py --out data/recorded     # a second; reads the tables, trains nothing
 
 `pictures_numbers` has a row for each method and seed: what was measured before fine-tuning, and the end of each
 fine-tuning beside its controls. `pictures_verdicts` has one for each question and method: what minus what, threshold,
-the mean over seeds with its 95 % interval, and `reached`: "yes" where the whole interval is on the right side, "by the
-mean" where the mean is, else "no". Where about 0 is expected the threshold is an interval, ±0.05.
+the mean over seeds with its 95 % interval, and `verdict`: "reached" where the whole interval is on the right side, "by
+the mean" where the mean is, else "not reached". Where about 0 is expected the threshold is an interval, ±0.05. To be
+above chance reaches nothing: there the verdict is "above chance" where the whole interval is, else "not clear of chance".
 """
 
 import argparse
@@ -18,6 +19,7 @@ from contrast_kit.tasks import interval
 
 TASKS = ("vqa", "gqa", "nlvr2")
 NEAR = 0.05
+CHANCE = ("N4", "N5")  # the questions whose threshold is what guessing scores
 QUESTIONS = [  # question, what, minus what, at least (None: about 0 is expected)
     ("N1 words: right − another picture", "word_right", "word_wrong", 0.20),
     ("N1 words: another − no picture", "word_wrong", "word_none", None),
@@ -66,19 +68,23 @@ def verdicts(found: pd.DataFrame) -> pd.DataFrame:
                 continue
             mean, (low, high) = values.mean(), interval(values.to_numpy())
             threshold = f"within ±{NEAR}" if least is None else f"≥ {least:.2f}"
+            says = verdict(mean, low, high, least)
+            if question.startswith(CHANCE):
+                threshold = f"chance: {least:.2f}"
+                says = "above chance" if says == "reached" else "not clear of chance"
             row = {"question": question, "method": method, "seeds": len(values), "threshold": threshold}
-            rows.append(row | {"mean": mean, "low": low, "high": high, "reached": reached(mean, low, high, least)})
+            rows.append(row | {"mean": mean, "low": low, "high": high, "verdict": says})
     return pd.DataFrame(rows)
 
 
-def reached(mean: float, low: float | None, high: float | None, least: float | None) -> str:
+def verdict(mean: float, low: float | None, high: float | None, least: float | None) -> str:
     """How much of the interval lies on the right side of the threshold."""
     low, high = (mean if bound is None else bound for bound in (low, high))
     if least is None:
         passed = [abs(mean) <= NEAR, max(-low, high) <= NEAR]
     else:
         passed = [mean >= least, low >= least]
-    return ("no", "by the mean", "yes")[sum(passed)]
+    return ("not reached", "by the mean", "reached")[sum(passed)]
 
 
 def main() -> None:

@@ -227,21 +227,24 @@ def test_recorded_verdicts_are_what_the_recorded_tables_say():
     found = verdicts["verdicts"](numbers).round(4)
     stored = pd.read_csv(folder / "pictures_verdicts.csv")
     pd.testing.assert_frame_equal(found.reset_index(drop=True), stored, atol=1e-9)
+    at_chance = stored[stored["threshold"].str.startswith("chance")].set_index(["question", "method"])["verdict"]
+    assert set(at_chance) == {"above chance", "not clear of chance"}
+    assert at_chance["N5 nlvr2: accuracy", "CAPT"] == "not clear of chance"
 
 
 @pytest.mark.parametrize(
     ("numbers", "least", "says"),
     [
-        ((0.3, 0.26, 0.34), 0.25, "yes"),
+        ((0.3, 0.26, 0.34), 0.25, "reached"),
         ((0.3, 0.2, 0.4), 0.25, "by the mean"),
-        ((0.2, 0.1, 0.3), 0.25, "no"),
-        ((0.3, None, None), 0.25, "yes"),  # one seed: the mean is all there is
-        ((0.01, -0.01, 0.03), None, "yes"),
+        ((0.2, 0.1, 0.3), 0.25, "not reached"),
+        ((0.3, None, None), 0.25, "reached"),  # one seed: the mean is all there is
+        ((0.01, -0.01, 0.03), None, "reached"),
         ((-0.04, -0.08, 0.0), None, "by the mean"),
-        ((0.06, 0.05, 0.07), None, "no"),
+        ((0.06, 0.05, 0.07), None, "not reached"),
     ],
 )
 def test_a_threshold_is_reached_by_the_whole_interval_or_by_the_mean(
     numbers, least, says
 ):
-    assert benchmark_script("pictures_verdicts")["reached"](*numbers, least) == says
+    assert benchmark_script("pictures_verdicts")["verdict"](*numbers, least) == says
