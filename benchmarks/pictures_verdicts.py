@@ -6,7 +6,7 @@
 fine-tuning beside its controls. `pictures_verdicts` has one for each question and method: what minus what, threshold,
 the mean over seeds with its 95 % interval, and `verdict`: "reached" where the whole interval is on the right side, "by
 the mean" where the mean is, else "not reached". Where about 0 is expected the threshold is an interval, ±0.05. To be
-above chance reaches nothing: there the verdict is "above chance" where the whole interval is, else "not clear of chance".
+above chance reaches nothing: that verdict is "above chance" where the whole interval is, else "not clear of chance".
 """
 
 import argparse
