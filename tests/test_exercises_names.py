@@ -35,7 +35,6 @@ def numbers(scope, tau):
     tables = {
         "NT-Xent": scope["called_nt_xent"](a, b, labels, tau),
         "InfoNCE": scope["called_info_nce"](a, b, queue, tau),
-        "SupCon": scope["called_sup_con"](torch.cat([a, b]), labels, tau),
     }
     values = {
         f"{name} | {how}": value
@@ -64,9 +63,6 @@ def test_the_table_of_names_agrees_with_pytorch_metric_learning(scope, tau):
     )
     assert value_of("NTXentLoss, with these labels") == about(
         pml.NTXentLoss(temperature=tau)(both, labels)
-    )
-    assert value_of("SupCon | sup_con, mean_valid") == about(
-        pml.SupConLoss(temperature=tau)(both, labels)
     )
 
 
@@ -97,9 +93,6 @@ def test_the_table_of_names_holds_its_fixed_ratios(scope):
     assert value_of("CAPT") == pytest.approx(6 * value_of("NT-Xent | nt_xent"))
     assert value_of("NT-Xent | CAPT eq. 4: a sum") == pytest.approx(
         6 * value_of("NT-Xent | nt_xent")
-    )
-    assert value_of("times tau / 0.07") == pytest.approx(
-        value_of("SupCon | sup_con, mean;") * 0.5 / 0.07
     )
     assert value_of("MoCo") > 0
 

@@ -7,7 +7,7 @@ from torch.nn.functional import cross_entropy, normalize
 
 import contrast_kit as ck
 from contrast_kit.exercises._frame import exercise, table
-from contrast_kit.exercises._table import NOT_FINITE, apart, shape_of, vectors
+from contrast_kit.exercises._table import NOT_FINITE, apart, vectors
 
 INF = torch.inf
 
@@ -205,8 +205,6 @@ def claim(degrees):
     if callable(degrees):  # a function that gives the angles will do
         degrees = degrees()
     angles = torch.tensor(degrees).double().deg2rad()
-    if len(angles) != 6:
-        return "Give six angles in degrees: kite, drum, ball, then their other views."
     a, b = torch.stack([angles.cos(), angles.sin()], 1).chunk(2)
     apart = (a * b).sum(1).acos().rad2deg()
     for name, angle, least in zip(
@@ -236,34 +234,26 @@ def train(answer):
     return None
 
 
-@table("02b.left_out", cases=[(torch.tensor([4, 7, 4, 9]),)])
-def left_out(ids):
-    """The [2B, 2B] cells that stand in no numerator and no denominator, with ids of texts."""
-    b = len(ids)
-    both = ids.repeat(2)
-    twins = ids.repeat_interleave(2)
-    same = both[:, None] == both[None, :]
-    itself = ~apart(2 * b)
-    partner = itself.roll(b, 0)
-    neighbour = itself[:, torch.arange(2 * b) ^ 1]
-    right = (same & ~partner) | itself
-    return right, {
-        "Both views ask, and both are candidates: [2B, 2B] = [8, 8], not [B, B]. Try ids.repeat(2).": lambda value: (
-            shape_of(value) == [b, b]
-        ),
-        "Your mask leaves the positives out as well: an anchor's own partner must stay.": same,
-        "And the anchor itself: it is no candidate of its own.": same
-        & ~itself
-        & ~partner,
-        "The anchor itself must be out, and its own partner must stay in: it is the other way round.": same
-        & ~itself,
-        "Those are the anchors only. Texts 0 and 2 are the same: their copies are false negatives.": itself,
-        "Inverted: True should mean *left out*.": ~right,
-        "You put the two views of a text side by side. Rows: all of view 0, then all of view 1.": (
-            twins[:, None] == twins[None, :]
-        )
-        & ~neighbour,
-    }
+@exercise("02b.deep")
+def deep(answer):
+    """A network with five hidden layers that CMLM's eq. 9 does not collapse."""
+    torch.manual_seed(0)
+    encoder, predictor = answer(), ck.objectives.cmlm.Predictor(16)
+    layers = sum(isinstance(part, torch.nn.Linear) for part in encoder.modules())
+    if layers < 6:
+        return f"{layers} linear layers: five hidden ones and the output are six."
+    inputs = torch.randn(64, 16)
+    adam = torch.optim.Adam([*encoder.parameters(), *predictor.parameters()], 3e-3)
+    for _ in range(200):
+        a, b = (encoder(inputs + 0.3 * torch.randn(64, 16)) for _ in range(2))
+        adam.zero_grad()
+        ck.losses.simsiam(predictor(a), a, predictor(b), b).backward()
+        adam.step()
+    x = normalize(encoder(inputs).detach(), dim=1)
+    spread = (x - x.mean(0)).square().sum(1).mean().sqrt()
+    if spread < 0.4:
+        return f"It collapsed: the spread is {spread:.2f}. Over what does your layer normalise, one text or the batch?"
+    return None
 
 
 @table("02b.log", cases=[(log(15),), (log(127),), (log(511),)])

@@ -6,26 +6,39 @@ import torch
 from torch.nn.functional import normalize
 
 import contrast_kit as ck
-from contrast_kit.exercises._frame import table
-from contrast_kit.exercises._table import NOT_FINITE, vectors
+from contrast_kit.data import toyshop
+from contrast_kit.exercises._frame import exercise, table
+from contrast_kit.exercises._table import vectors
 
 
-@table("03.alignment", cases=[(0.3,), (-0.5,)])
-def alignment(cosine):
-    """Alignment from the mean cosine of the positive pairs."""
-    right = 2 - 2 * cosine
-    return right, {
-        "Half of it: ‖u − v‖² = ‖u‖² + ‖v‖² − 2·cos, and both squared lengths are 1.": right
-        / 2,
-        "Expand ‖u − v‖²: the inner product u·v occurs twice.": 2 - cosine,
-        "The sign: closer pairs, with a higher cosine, must have a *smaller* distance.": 2
-        + 2 * cosine,
-        "The sign: a squared distance is not negative.": -right,
-        "That is a distance; alignment (with its power 2) is the mean *squared* distance.": sqrt(
-            right
-        ),
-        "That is the mean cosine itself; alignment is a distance, and 0 when the cosine is 1.": cosine,
-    }
+@exercise("03.loss")
+def loss(answer):
+    """A loss that joins partners and spreads texts, tried on four texts in three dimensions."""
+    x = normalize(vectors(8)[:, :3]).requires_grad_()
+    adam = torch.optim.Adam([x], 0.05)
+    for _ in range(300):
+        adam.zero_grad()
+        answer(*x.chunk(2)).backward()
+        adam.step()
+    apart = ck.geometry.alignment(*x.chunk(2))
+    even = ck.geometry.uniformity(x[:4])
+    if apart > 0.05:
+        return f"Partners stay apart: their alignment is {apart:.2f}. Does your uniformity push them?"
+    if even > -5:
+        return f"The four texts are not spread: their uniformity is {even:.2f}, and the least is -5.33."
+    return None
+
+
+@exercise("03.words")
+def words(answer):
+    """Vectors of sentences without a network, by their AUC."""
+    first, second = zip(*toyshop.probe_pairs(200, seed=2), strict=True)
+    a, b = answer([*first, *second]).chunk(2)
+    similar, random = ck.geometry.pair_cosines(a, b), ck.geometry.random_pair_cosines(a)
+    auc = ck.geometry.separation(similar, random)
+    if auc < 0.95:
+        return f"The AUC is {auc:.2f}. What do two sentences share that mean the same?"
+    return None
 
 
 @table("03.uniformity", cases=[(vectors(6),)])
@@ -80,40 +93,4 @@ def cone(shared, own):
             shared - own
         )
         / (shared + own),
-    }
-
-
-@table("03.effective_rank", cases=[(torch.tensor([4.0, 2.0, 1.0, 0.5]).double(),)])
-def effective_rank(sigma):
-    """Roy and Vetterli's effective rank from the singular values."""
-    p = sigma / sigma.sum()
-    entropy = torch.special.entr(p).sum()
-    squares = sigma**2 / (sigma**2).sum()
-    return entropy.exp(), {
-        "That is the entropy; the rank is its exponential.": entropy,
-        "That is the entropy in bits; the rank is the exponential of the one in nats.": entropy
-        / log(2),
-        "Entropy in bits goes with 2 to its power; with exp take the natural log.": (
-            entropy / log(2)
-        ).exp(),
-        "That weighs the *squared* values (also in use, and smaller); here p = σ / Σσ.": torch.special.entr(
-            squares
-        )
-        .sum()
-        .exp(),
-        "The sign of the entropy: it is *minus* the sum of p log p.": (-entropy).exp(),
-        "That counts the values above 0, the plain rank: small ones count as much as large ones.": len(
-            sigma
-        ),
-        "That is the participation ratio, another count of directions; here it is exp of the entropy.": 1
-        / (p**2).sum(),
-        (
-            "Not finite: did you take the exp of something that is not an entropy? Divide sigma by its "
-            "sum first."
-        ): NOT_FINITE,
-        "Make a distribution of the values first: divide by their sum.": torch.special.entr(
-            sigma
-        )
-        .sum()
-        .exp(),
     }
