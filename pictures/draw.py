@@ -34,7 +34,7 @@ SHOWN = {  # which figure of a notebook, counted from 0
     "04": 2,
     "05": 3,
     "06": 4,
-    "07": 3,
+    "07": 4,
     "07b": 3,
     "08": 10,
     "09": 3,
@@ -44,6 +44,7 @@ SHOWN = {  # which figure of a notebook, counted from 0
     "11": 3,
     "12": 2,
     "13": 0,
+    "13b": 0,
 }
 FROM = {"03": (0, 1), "05": (0, 1), "09b": (0.35, 0.5), "10": (0.7, 0)}
 """Which part of it, from the left and from the top, where that is not the upper left one."""

@@ -99,7 +99,7 @@ def test_the_table_of_names_holds_its_fixed_ratios(scope):
 
 @pytest.fixture(scope="module")
 def codes():
-    return cells_of("07_scl.ipynb", "four-libraries")["CODES"]
+    return cells_of("07_scl.ipynb", "four-libraries")["IMPLEMENTATIONS"]
 
 
 @pytest.mark.parametrize(
