@@ -179,7 +179,7 @@ def probe_pairs(n: int, seed: int = 0) -> list[tuple[str, str]]:
 
 
 def triples(n: int, seed: int = 0, change: str = "good") -> list[tuple[str, str, str]]:
-    """`n` times a sentence, the same in other words, and something else in nearly the same words: an unkind test.
+    """`n` times a sentence, the same in other words, and something else in nearly the same words: a trick test.
 
     `change` says in what the third differs: `"good"`, `"number"` or `"colour"`. What goes by shared words prefers the
     third: `geometry.triplet_accuracy` of counted words is about 0.25. Weighing rare words more (TF-IDF) finds another
