@@ -6,9 +6,9 @@ PY      := $(VENV)/bin/python
 ADD     = $(PY) -m $$($(PY) -m uv --version >/dev/null 2>&1 && echo "uv pip install --python $(PY)" || echo "pip install")
 STAMP   := $(VENV)/installed-in
 COURSE  := $(wildcard notebooks/*.ipynb)
-# Six short notebooks that between them use every room; `make test-full` runs the others.
+# Six short notebooks; `make test-full` runs the others.
 LIVE    := $(addprefix notebooks/, 01_masking.ipynb 02_losses.ipynb 02b_losses_in_practice.ipynb 07_scl.ipynb \
-             10b_thirty_draws.ipynb 11_one_gpu_and_more.ipynb)
+             09b_on_real_english.ipynb 10b_thirty_draws.ipynb)
 TORCH   := 2.13.0
 
 # uv reads its own variable, not pip's, for folders of wheels.
