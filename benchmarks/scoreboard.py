@@ -104,17 +104,12 @@ def continues(name: str) -> bool:
     return name == CONTINUED or name.endswith(AFTER)
 
 
-def looks(name: str) -> list[int]:
-    """After which steps to measure, which takes a minute: a variant only at its end, and once before."""
-    steps = [step for step in LOOKS if step <= (1_000 if continues(name) else LOOKS[-1])]
-    return steps[-2:] if name in VARIANTS else steps
-
-
 class World:
     """What all methods share: sentences, tokenizer, suites, and sentences that no method is trained on."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
+        self.rates: dict[str, float] = {}  # of each method, once `choose_rates` has them
         size = dict(pairs=args.pairs, rows=args.rows)
         self.suite = scoreboard.EvalSuite.toyshop(seed=1, **size)
         self.practice = scoreboard.EvalSuite.toyshop(seed=2, split="train", tasks=(), **size)
@@ -188,7 +183,7 @@ class Watch:
 
 def train(world: World, name: str, seed: int, lr: float, steps: int, look=None) -> ck.Run:
     """The run of a method and seed, kept in `--work`; `look(run, seconds)` after each logged step in `LOOKS`."""
-    folder = world.args.work / f"{name.replace(', ', '-').replace(' ', '-')}-{seed}-{steps}-{lr:g}"
+    folder = folder_of(world, name, seed, lr, steps)
     start = world.encoder(seed)
     if continues(name):
         start = trained(world, "MLM", seed)
@@ -197,7 +192,7 @@ def train(world: World, name: str, seed: int, lr: float, steps: int, look=None) 
 
     def callback(run: ck.Run) -> None:
         seconds = watch.pause()
-        if look and (run.steps in looks(name) or run.steps == run.total):
+        if look and (run.steps in LOOKS or run.steps == run.total):
             look(run, seconds)
         watch.go_on()
 
@@ -211,12 +206,15 @@ def train(world: World, name: str, seed: int, lr: float, steps: int, look=None) 
     return run
 
 
+def folder_of(world: World, name: str, seed: int, lr: float, steps: int) -> Path:
+    return world.args.work / f"{name.replace(', ', '-').replace(' ', '-')}-{seed}-{steps}-{lr:g}"
+
+
 def trained(world: World, name: str, seed: int) -> ck.Encoder:
     """The encoder that a finished run of the board left; where it left none, the run is made again."""
-    found = list(world.args.work.glob(f"{name}-{seed}-{world.args.steps}-*/encoder"))
-    if found:
-        return ck.Encoder.from_pretrained(found[0])
-    return train(world, name, seed, world.rates[name], world.args.steps).encoder
+    how = (seed, world.rates[name], world.args.steps)
+    folder = folder_of(world, name, *how) / "encoder"
+    return ck.Encoder.from_pretrained(folder) if folder.exists() else train(world, name, *how).encoder
 
 
 # -- what is measured --------------------------------------------------------------------------------------------------

@@ -183,7 +183,7 @@ def triples(n: int, seed: int = 0, change: str = "good") -> list[tuple[str, str,
 
     `change` says in what the third differs: `"good"`, `"number"` or `"colour"`. What goes by shared words prefers the
     third: `geometry.triplet_accuracy` of counted words is about 0.25. Weighing rare words more (TF-IDF) finds another
-    good, which is a rare word, in about 0.9 of the cases, another colour in about 0.5, and another number, a frequent
+    good, which is a rare word, in about 0.9 of the cases, another colour in about 0.3, and another number, a frequent
     word, in about 0.15.
 
     Raises a ValueError for an unknown change.
