@@ -1,6 +1,6 @@
 """The exercises of notebook 03, the representation space, and the usual mistakes."""
 
-from math import log, sqrt
+from math import log
 
 import torch
 from torch.nn.functional import normalize
@@ -68,29 +68,4 @@ def uniformity(x):
         ),
         "t = 2 is missing in the exponent.": form(distances**2, t=1),
         "The sign in front: uniformity is a loss, and *lower* (more negative) is more even.": -right,
-    }
-
-
-@table("03.cone", cases=[(3.0, 1.5), (1.0, 4.0)])
-def cone(shared, own):
-    """The cosine of two sums of a shared and an own part."""
-    right = shared / (shared + own)
-    return right, {
-        "The denominator is the squared length of the whole vector, shared part and own part.": shared
-        / own,
-        "Exchanged: what the two have in common is the *shared* part.": 1 - right,
-        "Two vectors, but each length once: √(shared + own) · √(shared + own) is shared + own.": shared
-        / (shared + 2 * own),
-        "Divide by both lengths: √(shared + own) twice, which is shared + own.": shared
-        / sqrt(shared + own),
-        "That is the cosine with the *shared* direction; two such vectors lie further apart.": sqrt(
-            right
-        ),
-        "`shared` and `own` are squared lengths already: do not square them again.": shared
-        ** 2
-        / (shared**2 + own**2),
-        "The own parts are at right angles: their product is 0, it is not taken away.": (
-            shared - own
-        )
-        / (shared + own),
     }

@@ -136,7 +136,7 @@ def alignment_uniformity_plane(methods: dict):
     figure = plane(marks, *words)
     (panel,) = figure.axes
     panel.plot(0, 0, "x", color=GREY, markersize=8, clip_on=False)
-    note(panel, "collapse", (0, 0), (-8, 12), ha="right", color=GREY)
+    note(panel, "collapse ↘", (0, 0), (-8, 24), ha="right", color=GREY)
     panel.set_ylim(bottom=0)
     panel.set_xlim(right=0)
     return figure
