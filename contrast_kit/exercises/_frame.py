@@ -135,11 +135,12 @@ def check(name: str, answer: Any) -> None:
         ValueError: no exercise has that name.
 
     Example:
+        >>> import math
         >>> import contrast_kit as ck
-        >>> ck.exercises.check("01.rate", lambda p_m, p_c: p_c)
-        ✗ 01.rate: p_c is the chance of a word that view 0 left free; not all words are free. How many are?
-        >>> ck.exercises.check("01.rate", lambda p_m, p_c: p_c * (1 - p_m))
-        ✓ 01.rate: right. At the paper's 0.15 and 0.7 this is 0.595: more than half of the text, not 70 % of it.
+        >>> ck.exercises.check("00.guess", lambda B: 0.0)
+        ✗ 00.guess: 0 is the loss of perfect knowledge: the partner with probability 1.
+        >>> ck.exercises.check("00.guess", math.log)
+        ✓ 00.guess: right. Keep this number: a contrastive loss near log B has learned nothing yet.
     """
     verdict = judge(name, answer)
     if verdict.right is not None:
@@ -154,7 +155,7 @@ def progress() -> Progress:
     file to begin anew; CONTRAST_KIT_PROGRESS names another file; if it is empty, none is kept.
 
     >>> import contrast_kit as ck
-    >>> ck.exercises.progress()["01.rate"] is None  # nobody has tried it here
+    >>> ck.exercises.progress()["00.guess"] is None  # nobody has tried it here
     True
     """
     states = known()

@@ -155,21 +155,3 @@ def complement(answer):
             "kept; the 80/10/10 split holds in view 1 too."
         )
     return None
-
-
-@table("01.rate", cases=[(0.15, 0.7), (0.4, 0.9)])
-def rate(p_m, p_c):
-    """The share of all words that view 1 selects."""
-    return p_c * (1 - p_m), {
-        "p_c is the chance of a word that view 0 left free; not all words are free. How many are?": p_c,
-        "That is what two *independent* masks would both select. View 1 takes free words.": p_m
-        * p_c,
-        "Shares multiply here: p_c of the *free* words. Which share of all words is free?": p_c
-        - p_m,
-        "That is what the two views hide together. Asked: view 1 alone.": p_m
-        + p_c * (1 - p_m),
-        "That is the share of free words, view 1's rate at p_c = 1. Of these, p_c are selected.": 1
-        - p_m,
-        "That is the share that *no* view hides. Asked: what view 1 selects.": (1 - p_m)
-        * (1 - p_c),
-    }
