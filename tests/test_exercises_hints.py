@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import binom, rankdata, t
-from torch.nn.functional import binary_cross_entropy, cross_entropy, normalize, softplus
+from torch.nn.functional import cross_entropy, normalize
 
 from contrast_kit import geometry, losses, masking, tasks
 from contrast_kit.exercises import judge
@@ -497,25 +497,6 @@ wrong(
     (lambda pieces: torch.cat(pieces).logsumexp(0), "6 scores stood in one tensor"),
 )
 wrong("12.effective", (lambda p: (-(p * p.log()).sum()).exp(), "NaN"))
-
-
-def one_by_one(n):
-    """As the definition has it: each of ten people left out."""
-    people = [1] * n + [0] * (10 - n)
-    return sum(min(sum(people[:i] + people[i + 1 :]) / 3, 1) for i in range(10)) / 10
-
-
-def soft(logits, scores):
-    return (softplus(logits) - scores * logits).sum(1).mean()
-
-
-def without_logits(logits, scores):
-    return binary_cross_entropy(logits.sigmoid(), scores, reduction="none").sum(1).mean()
-
-
-right("13.vqa_accuracy", one_by_one)
-right("13.soft_answers", soft)
-wrong("13.soft_answers", (without_logits, "it gives 130, not 1300"))
 
 
 @pytest.mark.parametrize(("name", "answer"), RIGHT)

@@ -7,22 +7,6 @@ import torch
 from contrast_kit.exercises._frame import table
 
 
-@table("12.second_rate", cases=[(0.2, 0.4), (0.15, 0.5), (0.3, 0.2)])
-def second_rate(p_m, share):
-    """p_c, for view 1 to select a share of *all* tokens."""
-    right = share / (1 - p_m)
-    return right, {
-        "p_c is drawn among the tokens that view 0 left free, and these are fewer than all.": share,
-        "That share of all is what view 1 selects *at* p_c = share. Turn it round.": share
-        * (1 - p_m),
-        "View 1 draws among the tokens that view 0 did *not* select: 1 − p_m of them.": share
-        / p_m,
-        "Shares of different wholes do not subtract.": share - p_m,
-        "Shares of different wholes do not add.": share + p_m,
-        "That is the share of the free tokens that view 1 leaves alone.": 1 - right,
-    }
-
-
 @table(
     "12.effective",
     cases=[(torch.tensor([0.5, 0.25, 0.125, 0.125]).double(),)],
