@@ -1,84 +1,8 @@
 """The exercises of notebooks 10, few-shot comparisons, and 10b, thirty draws, and the usual mistakes."""
 
-from math import comb
-
 import numpy as np
 
 from contrast_kit.exercises._frame import table
-
-
-def _classes(*counts):
-    return np.repeat(np.arange(len(counts)), counts)
-
-
-@table(
-    "10.majority",
-    cases=[
-        (_classes(8, 3, 7, 2), _classes(3, 9, 6, 2)),
-        (_classes(6, 5, 0, 9), _classes(4, 3, 1, 2)),
-    ],
-)
-def majority(train, test):
-    """The accuracy on the test labels of always saying the commonest training label."""
-
-    def common(rows):
-        return np.bincount(rows).argmax()
-
-    def share(label, rows=test):
-        return (rows == label).mean()
-
-    label = common(train)
-    right = share(label)
-    return right, {
-        "You took the commonest label of the *test* rows; nobody may look there.": share(
-            common(test)
-        ),
-        "That is how often the label is right on the training rows. How often is it on the test rows?": share(
-            label, train
-        ),
-        "You counted train and test together; nobody may look at the test rows.": share(
-            common(np.append(train, test))
-        ),
-        "That is the *median* of the class numbers, which have no order. Count them.": share(
-            np.median(train)
-        ),
-        "That is the largest class number. Which label is commonest?": share(train.max()),
-        "One over the number of classes is guessing at random; the majority can do better, or worse.": 1
-        / len(set(train)),
-        "Count, then divide by the number of test rows.": right * len(test),
-        "That is the label itself. How often is it right on the test rows?": label,
-        "That is how often it is wrong.": 1 - right,
-    }
-
-
-VALIDATION = np.array([0.50, 0.90, 0.80, 0.70, 0.60, 0.40])
-TEST = np.array([0.99, 0.70, 0.61, 0.80, 0.98, 0.55])
-
-
-@table("10.top", cases=[(VALIDATION, TEST, 3), (VALIDATION, TEST, 2)])
-def top(validation, test, k):
-    """The mean test score of the k runs with the best validation score."""
-    order = np.argsort(validation)
-    best = test[order[-k:]]
-    return best.mean(), {
-        "You picked by *test*. A protocol that picks by test scores reports its luck.": np.sort(
-            test
-        )[-k:].mean(),
-        "You picked the worst by validation: argsort sorts upwards.": test[
-            order[:k]
-        ].mean(),
-        "That is the mean of all runs.": test.mean(),
-        "Pick by validation, but report the *test* score of those runs.": np.sort(
-            validation
-        )[-k:].mean(),
-        "The first k runs are not the best k.": test[:k].mean(),
-        "That is the single best run; the protocol keeps k of them.": test[order[-1]],
-        "For k = 2 it gives what k = 3 gives: where does your function use k?": test[
-            order[-3:]
-        ].mean(),
-        "That is the median of the k; return their mean.": np.median(best),
-        "That is the sum of the k; return their mean.": best.sum(),
-    }
 
 
 def _runs(draws, seeds):
@@ -174,44 +98,6 @@ def paired(a, b):
             0.975, n - 1
         )
         * right,
-    }
-
-
-def _exactly(k, n, q=0.05):
-    return comb(n, k) * q**k * (1 - q) ** (n - k)
-
-
-def _at_least(k, n, q=0.05):
-    return sum(_exactly(i, n, q) for i in range(k, n + 1))
-
-
-@table("10b.luck", cases=[(2, 20), (1, 20), (4, 60)])
-def luck(k, n):
-    """The probability that at least k of n independent 95 % intervals exclude zero where there is no difference."""
-    right = _at_least(k, n)
-    more = _at_least(k + 1, n)
-    return right, {
-        "That is the probability of *exactly* k. More of them would surprise you, too: add those.": _exactly(
-            k, n
-        ),
-        "That is *more* than k, without k itself. (With scipy: binom.sf(k - 1, n, 0.05).)": more,
-        "That is the probability of *fewer* than k: one minus the right answer.": 1
-        - right,
-        "That is the probability of *at most* k. How probable are k or more?": 1 - more,
-        "That is at least *one*, whatever k is. Where does your function use k?": _at_least(
-            1, n
-        ),
-        "That is how many to *expect*. How probable are k of them, or more?": 0.05 * n,
-        "That is for k intervals that you named beforehand. Any k of the n will do.": 0.05
-        ** k,
-        "And the other n − k? Each of them holds zero, with probability 0.95.": comb(n, k)
-        * 0.05**k,
-        "A 95 % interval *holds* the truth in 95 of 100 cases. It misses it in 5.": _at_least(
-            k, n, 0.95
-        ),
-        "Zero may lie to the left of the interval or to the right: 2.5 % each.": _at_least(
-            k, n, 0.025
-        ),
     }
 
 

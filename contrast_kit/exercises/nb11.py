@@ -1,7 +1,6 @@
 """The exercises of notebook 11, large batches, and the usual mistakes."""
 
 import contextlib
-import math
 from weakref import WeakKeyDictionary
 
 import torch
@@ -11,33 +10,6 @@ from torch.overrides import TorchFunctionMode
 from contrast_kit.exercises._answer import NotYet
 from contrast_kit.exercises._frame import exercise, table
 from contrast_kit.losses import cosine_matrix
-
-
-@table("11.negatives", cases=[(64, 4, 2), (32, 2, 4)])
-def negatives(batch, accumulate, processes):
-    """InfoNCE's negatives for a batch, accumulated batches, and processes that gather."""
-    accumulated = batch * accumulate
-    return batch - 1, {
-        "One of the candidates is the positive.": batch,
-        "Accumulated batches never meet: each contrast sees its own batch only.": accumulated
-        - 1,
-        "Accumulated batches never meet, and one of the candidates is the positive.": accumulated,
-        "The processes gather their vectors: an anchor meets those of the others, too.": batch
-        // processes
-        - 1,
-        "The processes share the batch; it does not grow with them.": batch * processes
-        - 1,
-        "Accumulated batches never meet, and the processes share one batch.": accumulated
-        * processes
-        - 1,
-        "Accumulated batches never meet; processes that share one do, as they gather.": accumulated
-        // processes
-        - 1,
-        "That is the symmetric form (NT-Xent). InfoNCE has the candidates of one view only.": 2
-        * (batch - 1),
-        "Those are NT-Xent's candidates, of both views and with the positive.": 2 * batch
-        - 1,
-    }
 
 
 class _Graph:
@@ -120,19 +92,6 @@ def cached(answer):
     if torch.allclose(gradient, ratio * right):
         return f"The direction is right, but it is {ratio:.3g} times as long: sum over chunks, do not average."
     return "Does each chunk get its own rows of the vectors' .grad? Are all chunks there?"
-
-
-@table("11.smallest_tau", cases=[(65504.0,), (3.4028e38,)])
-def smallest_tau(largest):
-    """Where e^(1/τ) reaches the largest number of a format."""
-    return 1 / math.log(largest), {
-        "That is the largest exponent, 1/τ. And τ?": math.log(largest),
-        "The exponential is that of e: take the natural logarithm.": [
-            1 / math.log10(largest),
-            1 / math.log2(largest),
-        ],
-        "The exponential stands between: e^(1/τ) = largest.": 1 / largest,
-    }
 
 
 class _Widest(TorchFunctionMode):
