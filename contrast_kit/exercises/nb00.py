@@ -1,14 +1,12 @@
-"""The exercises of notebook 00: every cosine, what a loss says when nothing is known, and a trick test won by hand."""
+"""The exercises of notebook 00: what a loss says when nothing is known, and a trick test won by hand."""
 
 from math import log, log2
 
 import torch
-from torch.nn.functional import normalize
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
 from contrast_kit.exercises._frame import exercise, table
-from contrast_kit.exercises._table import draw, shape_of
 
 
 @table("00.guess", cases=[(4,), (64,)])
@@ -28,33 +26,6 @@ def guess(B):
         ),
         "Natural logarithms: math.log, not math.log2.": log2(B),
         "0 is the loss of perfect knowledge: the partner with probability 1.": 0.0,
-    }
-
-
-@table("00.cosines", cases=[(0.5 * draw(3, 4), 2.0 * draw(3, 4, seed=1))])
-def cosines(a, b):
-    """The [B, B] cosines of two batches of vectors."""
-    right = ck.losses.cosine_matrix(a, b)
-    return right, {
-        (
-            "One number per row: you compared each a[i] with its own b[i]. Compare it with every "
-            "b[j]: [B, B]."
-        ): lambda value: shape_of(value) == [len(a)],
-        "That is [D, D]: the transpose stands on the other side, a @ b.T.": lambda value: (
-            shape_of(value) == [a.shape[1], a.shape[1]]
-        ),
-        "Rows and columns are exchanged: row i belongs to a[i].": right.T,
-        "Those are dot products. Divide each vector by its length first: cosines lie between -1 and 1.": a
-        @ b.T,
-        "Only a has length 1. Normalise b too.": normalize(a) @ b.T,
-        "Only b has length 1. Normalise a too.": a @ normalize(b).T,
-        "You normalised over dim=0, the batch. Each *vector* must have length 1: dim=1.": normalize(
-            a, dim=0
-        )
-        @ normalize(b, dim=0).T,
-        "That compares a with itself: the columns belong to b.": ck.losses.cosine_matrix(
-            a
-        ),
     }
 
 
