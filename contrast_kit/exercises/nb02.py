@@ -254,28 +254,3 @@ def deep(answer):
     if spread < 0.4:
         return f"It collapsed: the spread is {spread:.2f}. Over what does your layer normalise, one text or the batch?"
     return None
-
-
-@table("02b.log", cases=[(log(15),), (log(127),), (log(511),)])
-def first_loss(loss):
-    """The number of texts B behind NT-Xent's value log(2B - 1) where all vectors are alike."""
-    right = (exp(loss) + 1) / 2
-    return right, {
-        "That is the number of candidates, 2B − 1. How many texts give that many?": exp(
-            loss
-        ),
-        "Those are the 2B vectors, two views of each text. How many texts?": exp(loss)
-        + 1,
-        "Almost: 2B − 1 candidates, the anchor itself is not one. Add it before halving.": exp(
-            loss
-        )
-        / 2,
-        "The anchor is missing among the candidates: add it, do not take one away.": (
-            exp(loss) - 1
-        )
-        / 2,
-        "Natural logarithms: e to the loss, not 2 to the loss.": [
-            2 ** (loss - 1),
-            (2**loss + 1) / 2,
-        ],
-    }
