@@ -336,12 +336,6 @@ def through_the_norm(s, s_hat, i, tau):
 right("08.gradient", eq_5)
 wrong("08.gradient", (through_the_norm, "ℓ2"))
 right("08.sensitivity", geometry.noise_sensitivity)
-wrong(
-    "08.push",
-    (lambda queue, new, capacity: queue + new, "oldest must leave"),
-    (lambda queue, new, capacity: 3, "a list"),
-    (lambda queue, new, capacity: [], "should be [2, 3, 4, 5], not []"),
-)
 
 
 # ---- 09 and 10: statistics

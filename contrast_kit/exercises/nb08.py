@@ -53,46 +53,6 @@ def sensitivity(clean, noisy):
     }
 
 
-@table("08.temperature", cases=[(0, 21), (5, 21), (10, 21), (11, 21), (21, 21)])
-def temperature(t, T):
-    """Eq. 6."""
-    slope = abs(t - T / 2) / T
-    return slope + 0.05, {
-        "The triangle is *inverted*: high at both ends.": 0.55 - slope,
-        "At t = T/2 your τ is 0, and eq. 2 divides by it: + 0.05 is missing.": slope,
-        "The slope is 1/T, so τ starts at 0.55; yours is twice that.": 2 * slope + 0.05,
-        "T/2 is not an integer division: T may be odd.": abs(t - T // 2) / T + 0.05,
-        "The bars around t − T/2 are an absolute value.": (t - T / 2) / T + 0.05,
-        "The factor 1/T before the bars is missing.": slope * T + 0.05,
-    }
-
-
-@table("08.denominator", cases=[(5, 13), (16, 0)])
-def denominator(n, Q):
-    """How many terms stand in the denominator of eq. 2, with a queue."""
-    right = 2 * n - 1 + Q
-    return right, {
-        "Eq. 2 sums s_i · s_j over j ≠ i only: the anchor itself is left out.": right + 1,
-        "These are the negatives. The positive stands in the denominator too.": right - 1,
-        "That is one view's vectors (as in CMLM). CAPT takes both views' negatives.": n
-        + Q,
-        "That is one view's negatives. CAPT takes both views', and the positive.": n
-        - 1
-        + Q,
-        "Without the queue. Its vectors are further negatives, in addition to the batch's.": 2
-        * n
-        - 1,
-        "The queue is *added* to the batch's own negatives; it does not replace them.": [
-            Q,
-            Q + 1,
-            max(2 * n - 1, Q),
-        ],
-        "That counts both directions; each anchor has its own denominator.": 4 * n
-        - 2
-        + Q,
-    }
-
-
 @table(
     "08.gradient", cases=[(normalize(draw(4, 3)), normalize(draw(4, 3, seed=1)), 2, 0.4)]
 )
@@ -135,43 +95,4 @@ def gradient(s, s_hat, i, tau):
             of_eq_4,
             through_norm(of_eq_4),
         ],
-    }
-
-
-@table(
-    "08.push",
-    cases=[
-        ([1, 2, 3], [4, 5], 4),
-        ([1], [2], 4),
-        ([1, 2], [3, 4, 5, 6], 3),
-        ([], [1, 2], 3),
-    ],
-)
-def push(queue, new, capacity):
-    """First in, first out."""
-    right = (queue + new)[-capacity:]
-
-    return right, {
-        "Return a list, the oldest first.": lambda value: (
-            not isinstance(value, list | tuple)
-        ),
-        (
-            "For {queue} with {new} coming in and room for {capacity} you keep more: the oldest must leave once "
-            "the capacity is reached."
-        ): tuple(queue + new),
-        (
-            "For {queue} with {new} coming in and room for {capacity} you keep the oldest and turn the newest "
-            "away: it is the other way round."
-        ): tuple((queue + new)[:capacity]),
-        (
-            "For {queue} with {new} coming in and room for {capacity} the order is wrong: the oldest stands "
-            "first, what comes in goes to the end."
-        ): [
-            tuple((new + queue)[:capacity]),
-            tuple(right[::-1]),
-        ],
-        (
-            "For {queue} with {new} coming in and room for {capacity} you empty the queue at every step: the "
-            "older ones stay while there is room."
-        ): tuple(new[-capacity:]),
     }
