@@ -14,39 +14,6 @@ SCORES = draw(8, 5)
 COPYING = 1.5 * draw(8, seed=1)
 
 
-@table(
-    "06.labels",
-    cases=[
-        (
-            torch.tensor([[11, 12, 30, 14, 31, 16]]),
-            torch.tensor([[11, 12, 13, 14, 15, 16]]),
-            # Position 1 was sampled right.
-            torch.tensor([[False, True, True, False, True, False]]),
-        )
-    ],
-)
-def labels(corrupted, original, selected):
-    """The labels y [B, T] of p_copy, from X^MLM, X^orig and the masked positions."""
-    right = corrupted == original
-
-    def no_labels(value):
-        return shape_of(value) == [1, 6] and not set(
-            torch.as_tensor(value).flatten().tolist()
-        ) <= {
-            0,
-            1,
-        }
-
-    return right, {
-        "That is 'was not masked'. Where the sample *is* the original, y = 1 too (eq. 2).": ~selected,
-        "That is 'was masked'. y asks whether the token that stands there is the original.": selected,
-        "The polarity: y = 1 for *original, copy it* (ELECTRA's code: 1 = replaced).": ~right,
-        "L_copy runs over *all* tokens, also those that no mask touched.": selected
-        & right,
-        "A label is True or False, or 1 or 0; yours are {value}.": no_labels,
-    }
-
-
 @table("06.p_lm", cases=[(SCORES, COPYING, CORRUPTED)])
 def p_lm(logits, copying, corrupted):
     """p_LM [N, V] from word scores [N, V], w^T h [N] and the ids of X^MLM [N]."""
@@ -103,17 +70,4 @@ def corrective_lm(logits, copying, corrupted, original):
         .mean(),
         "The sign: a loss is *minus* the log.": -right,
         "A mean over positions here, not a sum.": right * len(logits),
-    }
-
-
-@table("06.negatives", cases=[(4,), (64,)])
-def negatives(N):
-    """How many negatives an anchor has in eq. 3, for N texts."""
-    return 2 * N - 2, {
-        "N − 1 counts one view only. B holds the corrupted *and* the cropped sequences.": N
-        - 1,
-        "2N − 1 are the terms of the denominator; one of them is the positive.": 2 * N
-        - 1,
-        "2N is all of B. Take away the anchor itself and its partner.": 2 * N,
-        "N is the number of texts; each gives two sequences.": N,
     }
