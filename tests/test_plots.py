@@ -134,7 +134,7 @@ def test_histograms_have_area_one_share_the_axis_and_mark_the_means():
         drawn = [line.get_xdata()[0] for line in axes.lines]
         assert {SIMILAR.mean(), random.mean()} <= set(drawn)
     expected = geometry.separation(torch.tensor(SIMILAR), torch.tensor(RANDOM)).item()
-    assert left.get_title() == f"a\nseparation {expected:.2f}"
+    assert left.get_title() == f"a\nAUC {expected:.2f}"
 
 
 def test_the_density_is_a_kernel_density_that_ends_where_cosines_end():

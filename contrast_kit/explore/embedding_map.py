@@ -24,7 +24,7 @@ class EmbeddingMap(Panel):
     With several encoders there is a map for each, linked: what is hovered, chosen or found in one is marked in all.
 
     Args:
-        vectors: [N, D], or {"random encoder": [N, D], "CMLM": [N, D]} of the same sentences in the same order.
+        vectors: [N, D], or {"untrained": [N, D], "CMLM": [N, D]} of the same sentences in the same order.
         texts: N sentences.
         labels: N labels (numbers or words): colour and shape. A click on one in the legend hides the others.
         encode: what turns a typed sentence into a vector: an `Encoder`, a function from a list of texts to [n, D], or

@@ -30,7 +30,7 @@ def pair_cosines(a: Tensor, b: Tensor) -> Tensor:
 def triplet_accuracy(anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
     """The share of rows whose positive lies closer to the anchor than the negative does, by the cosine.
 
-    Each [N, D] -> a number (0-d tensor). Ties count half: 0.5 is a coin, and below 0.5 the space prefers the negatives.
+    Each [N, D] -> a number (0-d tensor). Ties count half: 0.5 is guessing; below it the space prefers the negatives.
     With negatives that share more words than the positives (`toyshop.triples`) it asks whether meaning
     or wording counts.
 
@@ -94,7 +94,7 @@ def separation(similar: Tensor, random: Tensor) -> Tensor:
     being wide.
 
     `similar` [P], `random` [Q] cosines, from `pair_cosines` and `random_pair_cosines` -> a number (0-d
-    tensor). It does not say why pairs are close: a random encoder scores high on pairs that share words, so always
+    tensor). It does not say why pairs are close: an untrained encoder scores high on pairs that share words, so always
     compare with one.
 
     >>> import torch

@@ -33,7 +33,7 @@ LOSSES = ("aux_mlm", "rtd", "copy", "lm", "all_token")
 
 class CopyHead(nn.Module):
     """w^T h, [..., D] → [...]: above 0 for "this token is original, copy it", as in ELECTRA's RTD head. Neither paper
-    prints a bias; both codes have one."""
+    prints a bias; both implementations have one."""
 
     def __init__(self, width: int):
         super().__init__()

@@ -21,7 +21,7 @@ RANDOM, SIMILAR, PUSH = "#777777", "#0072B2", "#D55E00"
 def cosine_histograms(pairs: dict, *, bins: int = 60, title: str = ""):
     """How far similar pairs stand apart from random pairs in each encoder: histogram, density and means.
 
-    COCO-LM, figures 1 and 5. `pairs` is {"random encoder": (similar, random), …}: for each panel the cosines
+    COCO-LM, figures 1 and 5. `pairs` is {"untrained": (similar, random), …}: for each panel the cosines
     [P] of pairs that mean the same (`geometry.pair_cosines`) and the cosines [Q] of random pairs
     (`geometry.random_pair_cosines`). All panels share the cosine axis. Every histogram has area 1, so numbers of pairs
     need not agree; heights are not shared, because a narrow cone makes a very high peak. The curve is a Gaussian kernel
@@ -33,7 +33,7 @@ def cosine_histograms(pairs: dict, *, bins: int = 60, title: str = ""):
     >>> from contrast_kit import plots
     >>> figure = plots.cosine_histograms({"an encoder": ([0.9, 0.8, 0.7], [0.1, -0.1, 0.0, 0.2])})
     >>> figure.axes[0].get_title().splitlines()
-    ['an encoder', 'separation 1.00']
+    ['an encoder', 'AUC 1.00']
     """
     groups = {}
     for name, (similar, random) in pairs.items():
@@ -48,10 +48,8 @@ def cosine_histograms(pairs: dict, *, bins: int = 60, title: str = ""):
     for panel, name, (similar, random) in drawn:
         _draw_pairs(panel, "similar pairs", similar, bins, (low, high), SIMILAR)
         _draw_pairs(panel, "random pairs", random, bins, (low, high), RANDOM)
-        separation = geometry.separation(
-            torch.from_numpy(similar), torch.from_numpy(random)
-        )
-        panel.set_title(f"{name}\nseparation {separation:.2f}")
+        auc = geometry.separation(torch.from_numpy(similar), torch.from_numpy(random))
+        panel.set_title(f"{name}\nAUC {auc:.2f}")
         panel.set(xlabel="cosine similarity", xlim=(low, high))
         y_label(panel, "density")
     legend(figure, ncols=2)

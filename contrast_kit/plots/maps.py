@@ -72,8 +72,8 @@ def embedding_map(
 ):
     """The sentences as points, coloured by label: one panel for each encoder.
 
-    * `vectors` [N, D], or a dict {"random encoder": [N, D], "CMLM": …} of the *same* sentences in the same order;
-      always look at a random encoder beside a trained one.
+    * `vectors` [N, D], or a dict {"untrained": [N, D], "CMLM": …} of the *same* sentences in the same order;
+      always look at an untrained encoder beside a trained one.
     * `labels`: N labels (numbers or words), or None. Colour and shape both carry the label.
     * `method` and `settings` (`seed`, `perplexity`, `neighbors`): as in `project`; with None, `vectors` are coordinates
       [N, 2] that `project` made earlier. Look at several perplexities, numbers of neighbours or seeds: what holds for
