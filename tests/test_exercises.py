@@ -93,7 +93,6 @@ def test_an_answer_of_another_kind_is_told_which_kind_is_asked_for():
             1.39,
             "Give a function of B, so that it can be tried with several.",
         ),
-        ("09.shift", 3, f"a value of type int {asked}"),
         (
             "01.labels",
             KINDS[-3],

@@ -365,14 +365,6 @@ wrong(
         "not for 300",
     ),
 )
-right("09.shift", {"uniformity", "alignment"})
-wrong(
-    "09.shift",
-    ("uniformity", 'Give a set of names, {"uniformity"}'),
-    ({"auc", "alignment", "uniformity"}, "change any order"),
-    ({"alignment"}, "uniformity is made of distances"),
-    ({"noise"}, "no 'noise'"),
-)
 
 
 def half(runs, n=None):

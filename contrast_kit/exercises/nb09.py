@@ -3,7 +3,7 @@
 from math import log, sqrt
 from statistics import mean, stdev, variance
 
-from contrast_kit.exercises._frame import exercise, table
+from contrast_kit.exercises._frame import table
 from contrast_kit.exercises._table import equals
 
 
@@ -119,23 +119,6 @@ def needed(a, b):
         * stdev(a + b),
         "That is the lower end: a quantile below one half is negative.": -right,
     }
-
-
-@exercise("09.shift")
-def shift(answer):
-    """Which measures change when one orthogonal vector is added to all."""
-    if callable(answer):
-        answer = answer()
-    if isinstance(answer, str):
-        return f'Give a set of names, {{"{answer}"}} for one alone.'
-    moved = {"alignment", "uniformity"}
-    for name in sorted(set(answer) - moved - {"auc"}):
-        return f"There are 'auc', 'alignment' and 'uniformity', but no {name!r}."
-    if "auc" in answer:
-        return "With |v| = 1 and c at right angles, cos becomes (cos + c²) / (1 + c²). Does that change any order?"
-    for name in sorted(moved - set(answer)):
-        return f"{name} is made of distances, 2 - 2 cos, and all cosines move towards 1."
-    return None
 
 
 @table("09b.share", cases=[(0.12,), (0.3,), (0.7,)])
