@@ -93,6 +93,20 @@ def test_centring_opens_the_cone_and_keeps_distances(suite, tokenizer):
     assert after["uniformity"] < before["uniformity"] - 1
 
 
+@pytest.mark.parametrize("name", [*scoreboard.CONTESTANTS])
+def test_each_contestant_is_made_with_its_settings(name, tokenizer):
+    encoder = ck.Encoder.tiny(tokenizer, dropout=0.1)
+    assert scoreboard.CONTESTANTS[name](encoder).weights
+
+
+def test_simcse_beside_masked_lm_is_both_losses(tokenizer):
+    encoder = ck.Encoder.tiny(tokenizer, dropout=0.1)
+    objective = scoreboard.CONTESTANTS["SimCSE + MLM"](encoder)
+    batch = ck.data.Texts(["the red kite", "a small drum"], tokenizer).batch([0, 1])
+    parts = objective(batch, torch.Generator().manual_seed(0))
+    assert torch.equal(parts["loss"], parts["contrast"] + parts["mlm"])
+
+
 def test_a_suite_is_drawn_by_its_seed_and_measured_by_definition():
     one, other = (
         scoreboard.EvalSuite.toyshop(pairs=30, rows=100, seed=seed) for seed in (1, 2)

@@ -95,8 +95,8 @@ def judge(name: str, answer: Any) -> Verdict:
     """What `check` shows, as a value. Raises a ValueError for a name that no exercise has.
 
     >>> from contrast_kit.exercises import judge
-    >>> print(judge("09.shift", 3))
-    ✗ 09.shift: a value of type int does not fit. Which kind does the exercise ask for?
+    >>> print(judge("05.simsiam", None))
+    · 05.simsiam: not yet answered: it gives None. Fill in what is missing above, then run this cell again.
     """
     names()
     right, checker = choose(EXERCISES, name, "exercise")
