@@ -49,9 +49,7 @@ from _table import Table
 
 import contrast_kit as ck
 from contrast_kit.data import toyshop
-from contrast_kit.masking.noise import Mask
 from contrast_kit.objectives import CSSL, Objective
-from contrast_kit.objectives.base import mlm_count, mlm_sum
 from contrast_kit.tasks import scoreboard
 
 LOOKS = (60, 300, 1_000, 2_000, 5_000)
@@ -63,23 +61,8 @@ AFTER = ", after MLM"
 CONTINUED_RATE = 5e-4  # with the 2e-3 of new weights, the grammar of MLM was gone after 1,000 steps
 
 
-class WordingsAndWords(CSSL):
-    """CSSL with masked words beside it, of equal weight: the batch has the first wording a second time, masked."""
-
-    weights = {"contrast": 1.0, "mlm": 1.0}
-
-    def views(self, batch, generator=None):
-        views = super().views(batch, generator)
-        return views | {"masked": Mask(0.15)(views["T0"], generator, self.encoder.vocabulary)}
-
-    def local_sums(self, name, hidden, view):
-        return {"mlm": mlm_sum(self.encoder, hidden, view)} if name == "masked" else {}
-
-    def term_counts(self, name, view):
-        return {"mlm": mlm_count(view)} if name == "masked" else {}
-
-    def contrasted(self, name):
-        return name != "masked"
+class WordingsAndWords(scoreboard.BesideMLM, CSSL):
+    """CSSL beside masked LM: the batch has the first wording a second time, masked."""
 
 
 VARIANTS = {

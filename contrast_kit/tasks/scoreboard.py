@@ -38,14 +38,16 @@ from contrast_kit.tasks.table import TaskData, first_rows, load
 PROBE_STRENGTH = 1.0  # fixed, as in the recorded runs: one table, one probe
 
 
-class SimCSEAndMLM(objectives.SimCSE):
-    """SimCSE, and masked LM of equal weight on a third copy of the batch, which is masked."""
+class BesideMLM:
+    """Before an objective in a class: masked LM of equal weight on one more copy of its first view, which is masked."""
 
     weights = {"contrast": 1.0, "mlm": 1.0}
 
     def views(self, batch, generator=None):
-        masked = noise.Mask()(batch, generator, self.encoder.vocabulary)
-        return super().views(batch, generator) | {"masked": masked}
+        views = super().views(batch, generator)
+        first = next(iter(views.values()))
+        masked = noise.Mask()(first, generator, self.encoder.vocabulary)
+        return views | {"masked": masked}
 
     def local_sums(self, name, hidden, view):
         return {"mlm": mlm_sum(self.encoder, hidden, view)} if name == "masked" else {}
@@ -55,6 +57,10 @@ class SimCSEAndMLM(objectives.SimCSE):
 
     def contrasted(self, name):
         return name != "masked"
+
+
+class SimCSEAndMLM(BesideMLM, objectives.SimCSE):
+    """SimCSE beside masked LM."""
 
 
 METHODS = objectives.METHODS | {"simcse + mlm": SimCSEAndMLM}
