@@ -61,7 +61,7 @@ def restored(model: dict, moment: int) -> ck.Encoder:
 
 
 def shares(encoder: ck.Encoder) -> float:
-    """The share of unkind questions answered rightly: is the paraphrase closer than another number?"""
+    """The share of trick questions answered rightly: is the paraphrase closer than another number?"""
     sides = zip(*toyshop.triples(300, change="number"), strict=True)
     return round(float(ck.geometry.triplet_accuracy(*[encoder.encode(list(side)) for side in sides])), 3)
 

@@ -70,7 +70,7 @@ def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(
         "MLM, then wordings",
     )
     board = [(row["method"], row["steps"]) for row in whole["scoreboard"]]
-    assert board[:3] == [("counting words", "0"), ("TF-IDF", "0"), ("random", "0")]
+    assert board[:3] == [("counting words", "0"), ("TF-IDF", "0"), ("untrained", "0")]
     assert board[3:] == [
         *[(name, steps) for name in ("MLM", "CSSL (wordings)") for steps in ("5", "10")],
         ("MLM, then wordings", "2"),
@@ -81,13 +81,13 @@ def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(
         ("MLM", "mlm"),
         ("CSSL (wordings)", "contrast_of_a_guess"),
     } <= parts
-    assert len(whole["scoreboard_tuned"]) == 4 * 2  # random and three methods, two tasks
+    assert len(whole["scoreboard_tuned"]) == 4 * 2  # untrained and three methods, two tasks
 
     measure, calls = names["measure"], []
 
     def failing(world, encoder):
         calls.append(encoder)
-        if len(calls) == 5:  # two bags, random, MLM at 5; MLM at 10 fails
+        if len(calls) == 5:  # two bags, untrained, MLM at 5; MLM at 10 fails
             raise KeyboardInterrupt
         return measure(world, encoder)
 

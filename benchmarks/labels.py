@@ -1,0 +1,203 @@
+"""CMLM's own question: what does post-training on more unlabelled text of the task buy when labels are few?
+
+    python benchmarks/labels.py --out data/recorded --work runs/labels     # about five hours of one core
+
+Which of eight libraries does a sentence document? Post-training starts from `kit/books-mlm` and reads every unlabelled
+training sentence of the eight; fine-tuning then reads n labels. Every number is written when it is known, and the same
+command goes on where it was stopped.
+
+| table | what |
+|---|---|
+| `labels_learned` | held-out masked LM of every encoder, before and after post-training: has it learned its task? |
+| `labels_rates` | fine-tuning at each of `RATES`, on draws of their own, by rows that no test has |
+| `labels` | test accuracy of each arm, number of labels and draw |
+
+Equal steps: every post-training takes 600. Equal seconds: `TAPT, equal seconds` takes the 1,000 steps of masked LM that
+fit into the time of 600 steps of CMLM (0.73 s against 0.43 s a step, one quiet core). A draw belongs to the
+post-training whose number is its own modulo three, so that an interval over draws covers both. The labelled rows, the
+order of batches and the new head are the same for all arms of a draw, so that differences are taken in pairs.
+"""
+
+import argparse
+import copy
+import itertools
+import json
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from _origin import write_origin
+from _table import Table
+from books import held_out_loss
+
+import contrast_kit as ck
+
+SIZES = (400, 96, 24, 48, 200, 1000)
+RATES = (1e-4, 3e-4, 1e-3, 3e-3)
+SEARCHED = (102, 105, 108)
+"""The draws of the search, which no test has."""
+TOPICS, POSTS, TEST = 8, 3, 800
+EPOCHS = {1000: 4}
+"""Passes over n labels: eight, but four where 1,000 labels make the steps many."""
+CMLM = ck.objectives.CMLM
+ARMS = {
+    "plain": None,
+    "TAPT": (ck.objectives.MLM, 600),
+    "TAPT, equal seconds": (ck.objectives.MLM, 1000),
+    "CMLM (printed)": (CMLM, 600),
+    "CMLM (InfoNCE)": (partial(CMLM, contrast="info_nce", tau=0.05), 600),
+    "untrained": None,
+}
+COUNTERS = ("TF-IDF", "counting words")
+
+
+class Bench:
+    """What all arms share: rows, the start, and the post-trained encoders, kept in `work`."""
+
+    def __init__(self, work: Path) -> None:
+        self.work = work
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.rows = self.sentences()
+        self.start = ck.Encoder.from_pretrained("kit/books-mlm")
+        self.texts = self.as_texts([row["text"] for row in self.rows["train"]])
+        self.encoders: dict[tuple, ck.Encoder] = {}
+
+    def sentences(self) -> dict[str, list[dict]]:
+        """Rows of the eight largest libraries by split. They come from what is installed: they are kept in `work`."""
+        kept = self.work / "rows.json"
+        if kept.exists():
+            return json.loads(kept.read_text(encoding="utf-8"))
+        docs = ck.data.load("docstrings")
+        topics = np.bincount(docs["train"]["topic"]).argsort()[::-1][:TOPICS].tolist()
+        rows = {}
+        for split in ("train", "validation", "test"):
+            found = [row for row in docs[split] if row["topic"] in topics]
+            found = [{"text": row["text"], "label": topics.index(row["topic"])} for row in found]
+            order = np.random.default_rng(0).permutation(len(found))
+            rows[split] = found if split == "train" else [found[i] for i in order[:TEST]]
+        kept.write_text(json.dumps(rows), encoding="utf-8")
+        return rows
+
+    def as_texts(self, rows: list) -> ck.data.Texts:
+        return ck.data.Texts(rows, self.start.tokenizer, max_length=128)
+
+    def encoder(self, arm: str, draw: int) -> ck.Encoder:
+        """The encoder that an arm fine-tunes in a draw."""
+        number = draw % POSTS if ARMS[arm] else 0
+        if (arm, number) not in self.encoders:
+            self.encoders[arm, number] = self.made(arm, number)
+        return self.encoders[arm, number]
+
+    def made(self, arm: str, number: int) -> ck.Encoder:
+        if arm == "plain":
+            return self.start
+        if arm == "untrained":
+            config = self.start.model.config
+            names = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size")
+            shape = {name: getattr(config, name) for name in names}
+            return ck.Encoder.build("tiny", self.start.tokenizer, seed=0, pooling=self.start.pooling, **shape)
+        folder = self.work / f"{arm}-{number}".replace(" ", "-").replace(",", "")
+        if not (folder / "config.json").exists():
+            method, steps = ARMS[arm]
+            objective = method(ck.Encoder.from_pretrained("kit/books-mlm"), seed=number)
+            how = dict(steps=steps, batch_size=64, lr=5e-4, seed=number, save_every=100, progress=False)
+            run = ck.fit(objective, self.texts, folder=folder / "run", resume=True, **how)
+            run.history.to_csv(self.work / f"{folder.name}.csv", index=False)
+            run.encoder.save_pretrained(folder)
+        return ck.Encoder.from_pretrained(folder)
+
+    def drawn(self, n: int, number: int) -> list[dict]:
+        """n labelled rows, equally many of each library."""
+        rng = np.random.default_rng([n, number])
+        labels = np.array([row["label"] for row in self.rows["train"]])
+        picked = [rng.permutation(np.flatnonzero(labels == topic))[: n // TOPICS] for topic in range(TOPICS)]
+        return [self.rows["train"][i] for i in rng.permutation(np.concatenate(picked))]
+
+    def fine_tuned(self, arm: str, n: int, draw: int, lr: float, split: str) -> float:
+        """Accuracy on a split after fine-tuning a copy of the arm's encoder on n labels."""
+        objective = ck.objectives.FineTune(copy.deepcopy(self.encoder(arm, draw)), classes=TOPICS, seed=draw)
+        how = dict(epochs=EPOCHS.get(n, 8), batch_size=16, lr=lr, seed=draw, progress=False)
+        ck.fit(objective.train(), self.as_texts(self.drawn(n, draw)), **how)
+        rows = sorted(self.rows[split], key=lambda row: len(row["text"]))
+        texts, right = self.as_texts(rows), 0
+        with torch.no_grad():
+            for start in range(0, len(rows), 100):
+                batch = texts.batch(range(start, min(start + 100, len(rows))))
+                right += int((objective.eval().logits(batch).argmax(1) == batch["label"]).sum())
+        return right / len(rows)
+
+    def counted(self, arm: str, n: int, draw: int, split: str) -> float:
+        """Accuracy of a logistic regression on words; its strength is cross-validated."""
+        from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+        from sklearn.linear_model import LogisticRegressionCV
+
+        rows, asked = self.drawn(n, draw), self.rows[split]
+        words = TfidfVectorizer(sublinear_tf=True) if arm == "TF-IDF" else CountVectorizer()
+        seen, labels = words.fit_transform([row["text"] for row in rows]), [row["label"] for row in rows]
+        model = LogisticRegressionCV(Cs=np.logspace(-2, 3, 6), cv=min(3, n // TOPICS), max_iter=3000)
+        model.fit(seen, labels)
+        return model.score(words.transform([row["text"] for row in asked]), [row["label"] for row in asked])
+
+
+def learned(bench: Bench, table: Table) -> None:
+    """Each encoder's masked LM on the test rows, which no post-training has read."""
+    held = [row["text"] for row in bench.rows["test"]]
+    for arm in ARMS:
+        for number in range(POSTS if ARMS[arm] else 1):
+            if not table.has(arm, number):
+                found = held_out_loss(bench.encoder(arm, number), held, bench.texts)
+                table.add({"arm": arm, "post": number, **found})
+
+
+def rates(bench: Bench, table: Table) -> dict[str, float]:
+    """The rate of each arm: the best mean of three draws of 96 labels, on the validation rows."""
+    scores: dict[tuple, list[float]] = {}
+    for lr, draw, arm in itertools.product(RATES, SEARCHED, ARMS):
+        if not table.has(arm, lr, draw):
+            score = bench.fine_tuned(arm, 96, draw, lr, "validation")
+            table.add({"arm": arm, "lr": lr, "draw": draw, "n": 96, "validation": score})
+    for row in table.rows:
+        scores.setdefault((row["arm"], float(row["lr"])), []).append(float(row["validation"]))
+    return {arm: max(RATES, key=lambda lr: sum(scores[arm, lr])) for arm in ARMS}
+
+
+def one_draw(bench: Bench, table: Table, draw: int, chosen: dict[str, float]) -> None:
+    """Every arm with every number of labels, on the labelled rows of a draw."""
+    for n, arm in itertools.product(SIZES, (*COUNTERS, *ARMS)):
+        control = arm == "untrained" and draw % POSTS  # seven of its draws are enough
+        if control or table.has(arm, n, draw):
+            continue
+        began, row = time.process_time(), {"arm": arm, "n": n, "draw": draw, "post": "", "lr": ""}
+        if arm in COUNTERS:
+            row["test"] = bench.counted(arm, n, draw, "test")
+        else:
+            row |= {"post": draw % POSTS if ARMS[arm] else "", "lr": chosen[arm]}
+            row["test"] = bench.fine_tuned(arm, n, draw, chosen[arm], "test")
+        table.add(row | {"seconds": round(time.process_time() - began, 1)})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True, help="folder of recorded tables")
+    parser.add_argument("--work", type=Path, default=Path("runs/labels"), help="folder of the post-trained encoders")
+    parser.add_argument("--draws", type=int, nargs="+", default=list(range(21)))
+    args = parser.parse_args()
+    torch.set_num_threads(1)
+    args.out.mkdir(parents=True, exist_ok=True)
+    keys = {"labels_rates": ("arm", "lr", "draw"), "labels": ("arm", "n", "draw"), "labels_learned": ("arm", "post")}
+    tables = {name: Table(args.out / f"{name}.csv", key) for name, key in keys.items()}
+    bench, began = Bench(args.work), time.process_time()
+    chosen = rates(bench, tables["labels_rates"])
+    for draw in args.draws:
+        one_draw(bench, tables["labels"], draw, chosen)
+    learned(bench, tables["labels_learned"])
+    settings = {"sizes": sorted(SIZES), "posts": POSTS, "unlabelled": len(bench.rows["train"])}
+    for table in tables.values():
+        if table.grew:
+            write_origin(table.path, "labels", time.process_time() - began, settings)
+
+
+if __name__ == "__main__":
+    main()
