@@ -71,7 +71,7 @@ class Bench:
         return found
 
     def rate(self, kind: str, rates: tuple, plan, data: TaskData, encoder, loss: str, **options) -> float:
-        """The rate with the best mean validation accuracy over five draws of their own; of equal ones the middle one."""
+        """The rate with the best mean validation accuracy over five draws of their own; of equals the middle one."""
         for lr in rates:
             found = self.run(replace(plan, lr=lr, **SEARCHED), data, encoder, loss, f"{kind}-rates/{lr}", **options)
             row = {"kind": kind, "method": loss, "lr": lr, "validation": found.table["validation"].mean()}
