@@ -81,7 +81,9 @@ def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(
         ("MLM", "mlm"),
         ("CSSL (wordings)", "contrast_of_a_guess"),
     } <= parts
-    assert len(whole["scoreboard_tuned"]) == 4 * 2  # untrained and three methods, two tasks
+    assert (
+        len(whole["scoreboard_tuned"]) == 4 * 2
+    )  # untrained and three methods, two tasks
 
     measure, calls = names["measure"], []
 

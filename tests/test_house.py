@@ -163,7 +163,7 @@ def weigh(files):
     return weight
 
 
-PACKAGE, CORE_TO_READ, TESTS = 133_500, 30_000, 189_500
+PACKAGE, CORE_TO_READ, TESTS = 132_700, 30_000, 190_000
 """What they may weigh, in tokens without comments and docstrings. Promised are 140,000, 30,000 and 190,000: what is
 between is room for a new idea, and an old one should leave before it is used up."""
 CONDITIONALS, WALRUSES, RAISES, TOKENS_A_LINE = 205, 1, 215, 9.0

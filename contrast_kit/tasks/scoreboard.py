@@ -85,7 +85,7 @@ class EvalSuite:
     pairs: Pairs
     """Pairs of texts that mean the same."""
     hard: Pairs
-    """Such pairs with at most a third of their words in common, which counting words does not find."""
+    """Such pairs with at most a third of their words in common."""
     graded: list[tuple[str, str, float]]
     """Pairs with a score of similarity."""
     probes: Mapping[str, TaskData] = field(default_factory=dict)
