@@ -79,10 +79,10 @@ def printed_lead(claim: dict, test: dict, n: int | None) -> float | None:
     table = ck.papers.table(claim["paper"], lead["table"])
     if "setting" in lead:
         table = table[table["setting"] == lead["setting"]]
-    if "n" in table and n is None:
-        return None  # the table has no such number of labels
     if "n" in table:
         table = table[table["n"] == n]
+    if table.empty:
+        return None  # it has no such number of labels
     table = table.set_index("method")[tasks_of(table, "setting")]
     gaps = (table.loc[lead["one"]] - table.loc[lead["other"]]).astype(float)
     gaps *= 100 if claim["paper"] == "cmlm" else 1

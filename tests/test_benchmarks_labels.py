@@ -28,7 +28,7 @@ def test_labels_are_the_same_for_all_arms(monkeypatch, tmp_path):
     parts = json.dumps({"train": rows, "validation": rows[:9], "test": rows[:9]})
     (tmp_path / "rows.json").write_text(parts)
     arms = benchmark_script("labels")["ARMS"]
-    few = {arm: how and (how[0], 2) for arm, how in arms.items()}
+    few = {arm: how and (how[0], how[1] // 300) for arm, how in arms.items()}
     small = dict(SIZES=(24,), RATES=(1e-3,), SEARCHED=(102,), EPOCHS={24: 1, 96: 1})
     main, read = script(
         monkeypatch, tmp_path, "labels", "--draws", "0", "1", ARMS=few, **small
@@ -37,7 +37,7 @@ def test_labels_are_the_same_for_all_arms(monkeypatch, tmp_path):
     found = {(row["arm"], row["draw"]): row["post"] for row in read("labels")}
     assert len(found) == 8 + 7  # a draw has no row of the untrained encoder
     assert found["TAPT", "1"] == "1" and not found["plain", "1"]
-    learned = {(row["arm"], row["post"]): row["mlm"] for row in read("labels_learned")}
+    learned = {(row["arm"], row["post"]): row["loss"] for row in read("labels_learned")}
     assert len(set(learned.values())) == len(learned) == 2 + 4 * 3
     monkeypatch.setattr(ck, "fit", None)
     main()
@@ -49,6 +49,7 @@ def test_both_losses_have_the_noisy_rows_of_a_draw(monkeypatch, tmp_path):
     names = benchmark_script("supervised")
     plan = replace(names["SMALL"], draws=2, epochs={100: 1}, most_test={"opinion": 20})
     small = dict(FLIPS=(0.0, 0.4), TEMPERATURES=(None, 0.9), TINY_RATES=(1e-3,))
+    small["SEARCHED"] = dict(first_draw=30, draws=1)
     start = names["start"]
     small["start"] = lambda texts, words, steps, folder: start(
         texts[:200], words, 2, folder
@@ -63,4 +64,4 @@ def test_both_losses_have_the_noisy_rows_of_a_draw(monkeypatch, tmp_path):
     pairs = list(zip(data.train, names["flipped"](data, 0.3).train, strict=True))
     other = sum(a["label"] != b["label"] for a, b in pairs) / len(pairs)
     assert other == pytest.approx(0.3, abs=0.04)
-    assert all(a["sentence"] == b["sentence"] for a, b in pairs)
+    assert all(a | {"label": 0} == b | {"label": 0} for a, b in pairs)
