@@ -98,10 +98,8 @@ def test_opposite_tasks_are_two_rows_and_more_draws_are_pooled(ledger):
     """The mean of a gain and a loss had read "unclear", and thirty draws "held" beside seventy "unclear"."""
     grammar = row_of(ledger, "CAPT (no queue) − MLM, grammar")
     opinions = row_of(ledger, "CAPT (no queue) − MLM, opinions")
-    assert (grammar["effect"], grammar["verdict"]) == (
-        pytest.approx(12.43, abs=0.01),
-        "weakly held",
-    )
+    assert grammar["effect"] == pytest.approx(12.43, abs=0.01)
+    assert grammar["verdict"] == "held"
     assert (opinions["effect"], opinions["verdict"]) == (
         pytest.approx(-4.96, abs=0.01),
         "not held",
