@@ -74,8 +74,8 @@ class Bench:
         """The rate with the best mean validation accuracy over five draws of their own; of equals the middle one."""
         for lr in rates:
             found = self.run(replace(plan, lr=lr, **SEARCHED), data, encoder, loss, f"{kind}-rates/{lr}", **options)
-            row = {"kind": kind, "method": loss, "lr": lr, "validation": found.table["validation"].mean()}
-            self.rates.append(row)
+            means = found.table[["validation", "seconds"]].mean()
+            self.rates.append({"kind": kind, "method": loss, "lr": lr, **means})
         scores = {row["lr"]: row["validation"] for row in self.rates[-len(rates) :]}
         best = [lr for lr in rates if scores[lr] == max(scores.values())]
         return best[len(best) // 2]
@@ -164,7 +164,7 @@ def write(out: Path, tables: dict[str, pd.DataFrame], bench: Bench) -> None:
         write_origin(out / f"{name}.csv", "supervised", table["seconds"].sum(), settings)
     rates = out / "supervised_rates.csv"
     tasks.results.write(pd.DataFrame(bench.rates).round(4), rates)
-    write_origin(rates, "supervised", 0, settings)
+    write_origin(rates, "supervised", SEARCHED["draws"] * sum(row["seconds"] for row in bench.rates), settings)
 
 
 if __name__ == "__main__":
