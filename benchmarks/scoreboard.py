@@ -71,6 +71,7 @@ VARIANTS = {
     "CAPT (no queue, constant temperature)": ("CAPT (no queue)", dict(tau=TAU)),
     f"ELECTRA{AFTER}": ("ELECTRA", {}),
     f"COCO-LM{AFTER}": ("COCO-LM", {}),
+    f"COCO-LM (contrast weight 0){AFTER}": ("COCO-LM", dict(contrast_weight=0.0)),
     f"CAPT (queue 0){AFTER}": ("CAPT", dict(queue=0, tau=TAU)),
     f"CAPT (queue 128){AFTER}": ("CAPT", dict(queue=128, tau=TAU)),
     f"CAPT (queue 512){AFTER}": ("CAPT", dict(queue=512, tau=TAU)),

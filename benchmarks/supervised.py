@@ -119,7 +119,7 @@ def transfer(bench: Bench, real: Path) -> pd.DataFrame:
     tables, options = [], dict(precision=_precision.faster(), max_length=128)
     for loss in LOSSES:
         for source in range(SOURCES):
-            first, right = after_films(bench, mini, films, loss, source)
+            first, right = after_films(mini, films, loss, source)
             if not source:
                 best = bench.rate("transfer", RATES, KITCHEN, kitchen, first, loss, **options)
             each = replace(KITCHEN, lr=best, draws=30 // SOURCES, first_draw=source * (30 // SOURCES))
@@ -128,14 +128,11 @@ def transfer(bench: Bench, real: Path) -> pd.DataFrame:
     return pd.concat(tables)
 
 
-def after_films(bench: Bench, mini: ck.Encoder, films: TaskData, loss: str, seed: int) -> tuple[FineTune, float]:
+def after_films(mini: ck.Encoder, films: TaskData, loss: str, seed: int) -> tuple[FineTune, float]:
     """MiniLM fine-tuned on rows of SST-2, and its accuracy on SST-2's validation rows."""
     rows = np.random.default_rng(seed).permutation(len(films.train))[:SOURCE_ROWS].tolist()
-    how = dict(epochs=2, lr=1e-4, precision=_precision.faster(), save_every=100, resume=True)
-    folder = bench.work / f"films-{loss.replace(' ', '')}-{seed}"
-    tuned = tasks.fine_tune(
-        mini, select_rows(films.train, rows), task=films.task, method=LOSSES[loss], seed=seed, folder=folder, **how
-    )
+    how = dict(method=LOSSES[loss], seed=seed, epochs=2, lr=1e-4, precision=_precision.faster(), max_length=128)
+    tuned = tasks.fine_tune(mini, select_rows(films.train, rows), task=films.task, **how)
     return tuned.objective, tuned.evaluate(films.validation)["accuracy"]
 
 

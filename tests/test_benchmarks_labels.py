@@ -66,3 +66,14 @@ def test_both_losses_have_the_noisy_rows_of_a_draw(monkeypatch, tmp_path):
     other = sum(a["label"] != b["label"] for a, b in pairs) / len(pairs)
     assert other == pytest.approx(0.3, abs=0.04)
     assert all(a | {"label": 0} == b | {"label": 0} for a, b in pairs)
+
+
+def test_the_second_step_of_a_transfer_begins_with_the_first(
+    monkeypatch, opinions, start
+):
+    first_step = benchmark_script("supervised")["after_films"]
+    monkeypatch.setitem(first_step.__globals__, "SOURCE_ROWS", 16)
+    first, right = first_step(start, opinions, "CE + SCL", 0)
+    still = dict(task="sst2", lr=1e-9, steps=1)
+    second = ck.tasks.fine_tune(first, opinions.train.select(range(16)), **still)
+    assert second.evaluate(opinions.validation)["accuracy"] == pytest.approx(right)

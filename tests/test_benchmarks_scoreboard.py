@@ -12,6 +12,7 @@ from contrast_kit.tasks import scoreboard
 SIZES = dict(sentences=300, words=250, steps=10, batch=16, pairs=30, rows=60, seeds=0) | {
     "rate-steps": 4
 }
+THREE = "MLM", "CSSL (wordings)", "MLM, then wordings"
 SMALL = [part for name, size in SIZES.items() for part in (f"--{name}", str(size))]
 
 
@@ -61,14 +62,7 @@ def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(
     )
     monkeypatch.setitem(names, "LOOKS", (5, 10))
     monkeypatch.setitem(names, "RATES", (1e-3, 2e-3))
-    whole = run(
-        bench,
-        monkeypatch,
-        tmp_path / "whole",
-        "MLM",
-        "CSSL (wordings)",
-        "MLM, then wordings",
-    )
+    whole = run(bench, monkeypatch, tmp_path / "whole", *THREE)
     board = [(row["method"], row["steps"]) for row in whole["scoreboard"]]
     assert board[:3] == [("counting words", "0"), ("TF-IDF", "0"), ("untrained", "0")]
     assert board[3:] == [
@@ -95,36 +89,12 @@ def test_a_stopped_scoreboard_goes_on_as_if_it_had_not_been_stopped(
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setitem(names, "measure", failing)
-        run(
-            bench,
-            patched,
-            tmp_path / "stopped",
-            "MLM",
-            "CSSL (wordings)",
-            "MLM, then wordings",
-        )
+        run(bench, patched, tmp_path / "stopped", *THREE)
     with monkeypatch.context() as patched:
         patched.setitem(names, "World", anew)  # whoever goes on has made everything anew
-        again = run(
-            bench,
-            patched,
-            tmp_path / "stopped",
-            "MLM",
-            "CSSL (wordings)",
-            "MLM, then wordings",
-        )
+        again = run(bench, patched, tmp_path / "stopped", *THREE)
     assert again == whole
-    assert (
-        run(
-            bench,
-            monkeypatch,
-            tmp_path / "stopped",
-            "MLM",
-            "CSSL (wordings)",
-            "MLM, then wordings",
-        )
-        == whole
-    )
+    assert run(bench, monkeypatch, tmp_path / "stopped", *THREE) == whole
 
 
 def test_no_wording_that_is_trained_on_is_asked_of(world):
@@ -151,3 +121,19 @@ def test_a_row_is_written_under_the_columns_that_the_table_has(tmp_path):
     assert path.read_text().splitlines() == ["a,b,c", "1,2,3", "4,,6"]
     with pytest.raises(ValueError, match="not in fieldnames"):
         kind(path, ("a",)).add({"a": 7, "d": 8})
+
+
+@pytest.mark.full
+def test_grammar_is_asked_by_the_kind_of_an_error(monkeypatch, tmp_path):
+    script = benchmark_script("grammar")
+    for name, value in dict(METHODS=("untrained",), LABELS=(10,)).items():
+        monkeypatch.setitem(script["main"].__globals__, name, value)
+    monkeypatch.setattr(sys, "argv", ["grammar.py", *SMALL, "--out", str(tmp_path)])
+    script["main"]()
+    rows = list(csv.DictReader((tmp_path / "grammar_kinds.csv").open()))
+    pairs = script["pairs_by_kind"]()
+    assert [(row["kind"], int(row["pairs"])) for row in rows] == [
+        (kind, len(both)) for kind, both in pairs.items()
+    ]
+    for right, wrong in pairs["exchanged"]:
+        assert sorted(right.split()) == sorted(wrong.split())

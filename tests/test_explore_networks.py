@@ -34,7 +34,7 @@ def test_only_hidden_words_are_replaced_and_the_kinds_say_what_happened(panel):
                     else "same"
                     if seen.hidden[i]
                     else "left",
-                    (True, False): "spoiled",
+                    (True, False): "needless",
                     (False, True): "restored",
                     (False, False): "missed" if corrected[i] == corrupted[i] else "wrong",
                 }[corrupted[i] == original[i], corrected[i] == (original[i])]

@@ -1,6 +1,6 @@
 // The board of ck.explore.two_networks, after shared.js and canvas.js: for each place of the sentence a stack of four
 // words, and below it the candidates of the contrast. Python computes all numbers.
-const SIGNS = { restored: "✓", wrong: "✗", missed: "?", spoiled: "!", same: "=" };
+const SIGNS = { restored: "✓", wrong: "✗", missed: "?", needless: "!", same: "=" };
 const BOARD_STYLE = `
 .ck-two-stacks { display: flex; flex-wrap: wrap; gap: 10px 3px; margin: 6px 0; }
 .ck-two-stack { display: grid; grid-template-rows: repeat(4, 1.75em) 1.2em; gap: 2px; border: 2px solid transparent;

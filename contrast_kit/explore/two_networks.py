@@ -49,7 +49,7 @@ KINDS = {
     "restored": "replaced, and restored",
     "wrong": "replaced, and turned into yet another word",
     "missed": "replaced, and not noticed",
-    "spoiled": "right, and changed without need",
+    "needless": "right, and changed without need",
     "special": "no word",
 }
 
@@ -185,7 +185,7 @@ def _kinds(original, corrupted, corrected, hidden, words):
         elif drawn == before == after:
             kinds.append("same" if was_hidden else "left")
         elif drawn == before:
-            kinds.append("spoiled")
+            kinds.append("needless")
         elif after == before:
             kinds.append("restored")
         else:
