@@ -39,8 +39,9 @@ def test_all_methods_share_draws_and_choose_a_rate(monkeypatch, tmp_path, smalle
     rows, rates, words = map(read, ("few_labels", "few_labels_rates", "few_labels_words"))
     # Counting words; two starts, three methods, two draws.
     assert len(rows) == 2 + 2 * 3 * 2
-    alone = {row["method"] for row in rows if row["from"] == "no encoder"}
-    assert alone == {"counting words"}
+    assert {row["method"] for row in rows if row["from"] == "no encoder"} == {
+        "counting words"
+    }
     drawn = {(row["draw"], row["split"]) for row in rows}
     assert len(drawn) == 2  # so differences are taken in pairs
     texts = ["60 more", "20, as much reading"]
