@@ -45,7 +45,7 @@ def load(
 
     | `name` | what |
     |---|---|
-    | `"toyshop/sst2"`, `"toyshop/text"`, `"othershop/…"` | made by a grammar; every GLUE task, any machine |
+    | `"toyshop/sst2"`, `"toyshop/text"`, `"othershop/…"` | made by a grammar; GLUE's tasks, except WNLI |
     | `"scenes/captions"`, `"scenes/vqa"`, … | language on drawn shelves; `data.scenes.pictures()` are their regions |
     | `"docstrings"`, `"docstrings/pairs"` | prose in the installed libraries; see `data.docstrings` |
     | `"glue/sst2"` with `folder=` | GLUE's own files: the folder `SST-2`, or the one that holds it |
