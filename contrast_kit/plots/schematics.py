@@ -47,7 +47,7 @@ def schematic(name: str) -> Drawing:
 
     Args:
         name: "mlm", "electra", "all-token", "cmlm", "coco-lm", "simcse", "cssl", "scl", "capt", "lxmert", "capt-pairs",
-            named as on the command line, where they exist there; or "three-steps", what all of them have in common.
+            named as on the command line, where they exist there; or "three-steps", what most of them have in common.
 
     Returns a `Drawing`: SVG that takes the page's text colour, with its content in words as `alt`.
 
