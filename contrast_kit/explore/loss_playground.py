@@ -197,14 +197,16 @@ class LossPlayground(Panel):
         """The circle with its forces, which are left out at rest: what is left of them would look like a storm."""
         seen, b = self.seen(), len(self.classes)
         moves = seen.forces.norm(dim=1).max() > REST
-        tau = "" if self.loss.value == "simsiam" else f"τ = {self.tau.value:.3g}, "
+        said = [self.loss.value, f"τ = {self.tau.value:.3g}", f"loss {seen.value:.3f}"]
+        if self.loss.value == "simsiam":
+            del said[1]  # it has no temperature
         return ck.plots.circle(
             _points(self.view.angles),
             [name[0] for name in self.names],
             names=self.names,
             forces=seen.forces if moves else None,
             pairs=[[i, i + b] for i in range(b)],
-            title=f"{self.loss.value}, {tau}loss {seen.value:.3f}",
+            title=", ".join(said),
         )
 
 
