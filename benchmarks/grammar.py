@@ -45,14 +45,14 @@ def pairs_by_kind() -> dict[str, list[tuple[str, str]]]:
     rules = runpy.run_path(str(RECORDS))
     data = ck.data.load("toyshop/cola")
     good = [row["sentence"] for part in ("validation", "test") for row in data[part] if row["label"] == 1]
-    made = {}
+    found = {}
     for kind in KINDS:
-        rules["corrupt"].__globals__["KINDS"] = [rules[kind]]
-        made[kind] = partial(rules["corrupt"], rng=random.Random(0))
+        rules["corrupt"].__globals__["KINDS"], rng = [rules[kind]], random.Random(0)
+        found[kind] = [(text, rules["corrupt"](text, rng)) for text in good]
     words = sorted({word for text in good for word in text.split() if word.isalpha()})
-    made["exchanged"] = partial(exchanged, rng=random.Random(0))
-    made["replaced"] = partial(replaced, rng=random.Random(0), words=words)
-    found = {kind: [(text, make(text)) for text in good] for kind, make in made.items()}
+    for kind, make in {"exchanged": exchanged, "replaced": partial(replaced, words=words)}.items():
+        rng = random.Random(0)
+        found[kind] = [(text, make(text, rng=rng)) for text in good]
     return {kind: [pair for pair in pairs if pair[1] and pair[0] != pair[1]] for kind, pairs in found.items()}
 
 
@@ -105,8 +105,8 @@ def main() -> None:
             if kinds.has(name, seed, "replaced"):
                 continue
             encoder = world.encoder(seed) if name == "untrained" else trained(world, name, seed)
-            for row, score in few_labels(world, encoder):
-                if not labels.has(name, seed, *row.values()):
+            if not labels.has(name, seed, "cola", max(LABELS), 0):
+                for row, score in few_labels(world, encoder):
                     labels.add({"method": name, "seed": seed, **row, "score": score})
             for row, right in preferred(world, encoder, pairs):
                 kinds.add({"method": name, "seed": seed, **row, "right": right})
