@@ -36,7 +36,7 @@ AFTER_MLM = ("ELECTRA", "COCO-LM (contrast weight 0)", "COCO-LM", "CAPT (queue 0
 METHODS = ("untrained", "MLM", *(f"{name}{AFTER}" for name in AFTER_MLM))
 LABELS, DRAWS = (10, 100, 1_000), 5
 KINDS = ("agreement", "number", "order", "adjective", "case", "tense")
-RECORDS = Path(__file__).parents[1] / "data" / "toyshop" / "records.py"
+RECORDS = Path(__file__).resolve().parents[1] / "data" / "toyshop" / "records.py"
 
 
 def pairs_by_kind() -> dict[str, list[tuple[str, str]]]:
@@ -47,8 +47,8 @@ def pairs_by_kind() -> dict[str, list[tuple[str, str]]]:
     good = [row["sentence"] for part in ("validation", "test") for row in data[part] if row["label"] == 1]
     found = {}
     for kind in KINDS:
-        rules["corrupt"].__globals__["KINDS"], rng = [rules[kind]], random.Random(0)
-        found[kind] = [(text, rules["corrupt"](text, rng)) for text in good]
+        rng = random.Random(0)
+        found[kind] = [(text, rules["corrupt"](text, rng, [rules[kind]])) for text in good]
     words = sorted({word for text in good for word in text.split() if word.isalpha()})
     for kind, make in {"exchanged": exchanged, "replaced": partial(replaced, words=words)}.items():
         rng = random.Random(0)

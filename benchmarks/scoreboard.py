@@ -31,9 +31,9 @@ seed's MLM for a fifth of the steps. CAPT takes part twice: the queue of a small
 moved on (`capt_queue.py`).
 
 Beside these stand variants, which ask for one thing each: what is COCO-LM without its contrast, and CAPT with a
-constant temperature? And "…, after MLM", which continues as "MLM, then wordings" does: ELECTRA and COCO-LM from an
-encoder that reads; CAPT with queues of 0, 1 and 4 times the 128 vectors of a step, and without one with other noises
-than masks.
+constant temperature? And "…, after MLM", which continues as "MLM, then wordings" does: ELECTRA, and COCO-LM with and
+without its contrast, from an encoder that reads; CAPT with queues of 0, 1 and 4 times the 128 vectors of a step, and
+without one with other noises than masks.
 """
 
 import argparse

@@ -352,15 +352,15 @@ KINDS = [*[agreement] * 3, *[number] * 2, *[order] * 3, adjective, case, *[tense
 """Where an error may be made; some are made more often."""
 
 
-def corrupt(clause, rng):
-    """The clause with one error, of a kind drawn at random; None if none fits it.
+def corrupt(clause, rng, kinds=KINDS):
+    """The clause with one error, of one of the kinds drawn at random; None if none fits it.
 
     >>> from random import Random
     >>> corrupt("these kites are flimsy", Random(2)), corrupt("the kite is flimsy", Random(4))
     ('these kites is flimsy', 'the kite are flimsy')
     """
     tokens = [*clause.split(" "), ""]
-    kinds = list(KINDS)
+    kinds = list(kinds)
     while kinds:
         fits = kinds.pop(int(rng.random() * len(kinds)))
         places = [i for i, word in enumerate(tokens) if word and fits(tokens, i)]
