@@ -1,7 +1,7 @@
 """The exercises of notebooks 09, side by side, and 09b, on real English, and the usual mistakes."""
 
-from math import log, sqrt
-from statistics import mean, stdev, variance
+from math import log
+from statistics import mean
 
 from contrast_kit.exercises._frame import table
 from contrast_kit.exercises._table import equals
@@ -72,52 +72,6 @@ def auc(similar, random):
             right - 1 / m,
             right + 1 / m,
         ],
-    }
-
-
-@table("09.needed", cases=[([0.61, 0.65, 0.60, 0.68], [0.70, 0.72, 0.71, 0.66])])
-def needed(a, b):
-    """t · s · sqrt(2/n) with the pooled standard deviation s."""
-    from scipy.stats import t
-
-    n = len(a)
-    s = sqrt((variance(a) + variance(b)) / 2)
-    differences = [x - y for x, y in zip(a, b, strict=True)]
-
-    def form(freedom, level=0.975):
-        return t.ppf(level, freedom) * s * sqrt(2 / n)
-
-    right = form(2 * n - 2)
-    return right, {
-        "5 % in both directions together leaves 2.5 % at each end.": form(
-            2 * n - 2, level=0.95
-        ),
-        "Both lists tell something about s: 2(n - 1) degrees of freedom.": form(n - 1),
-        "Each list spends one degree of freedom on its mean: 2(n - 1).": [
-            form(2 * n),
-            form(2 * n - 1),
-        ],
-        "Two means are uncertain, not one: sqrt(2/n).": right / sqrt(2),
-        "s is the spread of single seeds; means of n spread less: times sqrt(2/n).": right
-        / sqrt(2 / n),
-        "Divide the variance by n - 1: the mean came from the same seeds.": right
-        * sqrt(1 - 1 / n),
-        "Average the variances, then the root.": right / s * (stdev(a) + stdev(b)) / 2,
-        "That is the difference itself; how large must it be to be surprising?": abs(
-            mean(a) - mean(b)
-        ),
-        "1.96 belongs to very many seeds. With few, s is uncertain too: Student's t.": 1.96
-        * s
-        * sqrt(2 / n),
-        "That pairs the seeds. Here nothing joins seed 1 of one method to seed 1 of the other.": t.ppf(
-            0.975, n - 1
-        )
-        * stdev(differences)
-        / sqrt(n),
-        "In one heap the spread also holds the methods' difference: take the variance of each list by itself.": right
-        / s
-        * stdev(a + b),
-        "That is the lower end: a quantile below one half is negative.": -right,
     }
 
 
