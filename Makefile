@@ -70,7 +70,7 @@ site: $(STAMP)  ## Build the course as a website, build/site/html/index.html
 site-check: site  ## Look at every page of it in a browser: links, formulas, figures, panels, width, no request elsewhere
 	$(PY) docs/check.py
 
-pictures: $(STAMP)  ## Draw the pictures of the README
+pictures: $(STAMP)  ## Draw the README's animation and the website's thumbnails
 	$(PY) pictures/draw.py
 
 wheel: $(STAMP)  ## Build the package into dist/, with all that the course reads

@@ -118,7 +118,7 @@ def demo(readme: str) -> tuple[str, str, str]:
 
 
 def chosen(name: str, root: Path, source: Path) -> tuple[str, str] | None:
-    """The picture that the README has for a notebook."""
+    """The thumbnail of a notebook."""
     picture = root / "pictures" / "thumbnails" / f"{name}.png"
     if not picture.exists():
         return None
