@@ -1,6 +1,8 @@
 """CMLM's own question: what does post-training on more unlabelled text of the task buy when labels are few?
 
     python benchmarks/labels.py --out data/recorded --work runs/labels     # about five hours of one core
+    python benchmarks/labels.py … --task sst2 --sizes 400 96               # where does it stop? another task,
+    python benchmarks/labels.py … --amount 2000 --sizes 400 96             # or less text: tables `labels_2000` …
 
 Which of eight libraries does a sentence document? Post-training starts from `kit/books-mlm` and reads every unlabelled
 training sentence of the eight; fine-tuning then reads n labels. Every number is written when it is known, and the same
@@ -16,12 +18,17 @@ Equal steps: every post-training takes 600. Equal seconds: `TAPT, equal seconds`
 fit into the time of 600 steps of CMLM (0.73 s against 0.43 s a step, one quiet core). A draw belongs to the
 post-training whose number is its own modulo three, so that an interval over draws covers both. The labelled rows, the
 order of batches and the new head are the same for all arms of a draw, so that differences are taken in pairs.
+
+`--task sst2` asks for the opinion in a phrase of a film review: post-training reads the 67,000 training phrases of
+SST-2, from the folder that CONTRAST_KIT_REAL_DATA names. `--amount` leaves post-training that many sentences, which are
+drawn once.
 """
 
 import argparse
 import copy
 import itertools
 import json
+import os
 import time
 from functools import partial
 from pathlib import Path
@@ -53,32 +60,52 @@ ARMS = {
 COUNTERS = ("TF-IDF", "counting words")
 
 
+def libraries() -> dict[str, list[dict]]:
+    """Sentences of the eight largest libraries by split, each with its library."""
+    docs = ck.data.load("docstrings")
+    topics = np.bincount(docs["train"]["topic"]).argsort()[::-1][:TOPICS].tolist()
+    rows = {}
+    for split in ("train", "validation", "test"):
+        found = [row for row in docs[split] if row["topic"] in topics]
+        found = [{"text": row["text"], "label": topics.index(row["topic"])} for row in found]
+        order = np.random.default_rng(0).permutation(len(found))
+        rows[split] = found if split == "train" else [found[i] for i in order[:TEST]]
+    return rows
+
+
+def opinions() -> dict[str, list[dict]]:
+    """Phrases of SST-2, each with its opinion; rates are chosen by training phrases that are taken out."""
+    data = ck.tasks.load("glue/sst2", folder=Path(os.environ["CONTRAST_KIT_REAL_DATA"], "glue_data"))
+    found = [{"text": row["sentence"], "label": row["label"]} for row in data.train]
+    order = np.random.default_rng(0).permutation(len(found))
+    rows = {"validation": [found[i] for i in order[:TEST]], "train": [found[i] for i in order[TEST:]]}
+    return rows | {"test": [{"text": row["sentence"], "label": row["label"]} for row in data.validation]}
+
+
+SOURCES = {"docstrings": libraries, "sst2": opinions}
+
+
 class Bench:
     """What all arms share: rows, the start, and the post-trained encoders, kept in `work`."""
 
-    def __init__(self, work: Path) -> None:
-        self.work = work
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.work, self.sizes, self.arms = args.work, args.sizes, args.arms
         self.work.mkdir(parents=True, exist_ok=True)
-        self.rows = self.sentences()
+        self.rows = self.sentences(args.task)
+        self.topics = len({row["label"] for row in self.rows["train"]})
         self.start = ck.Encoder.from_pretrained("kit/books-mlm")
-        self.texts = self.as_texts([row["text"] for row in self.rows["train"]])
+        train = [row["text"] for row in self.rows["train"]]
+        if args.amount:
+            train = np.random.default_rng(1).permutation(train)[: args.amount].tolist()
+        self.texts = self.as_texts(train)
         self.encoders: dict[tuple, ck.Encoder] = {}
 
-    def sentences(self) -> dict[str, list[dict]]:
-        """Rows of the eight largest libraries by split. They come from what is installed: they are kept in `work`."""
+    def sentences(self, task: str) -> dict[str, list[dict]]:
+        """Rows by split, kept in `work`: docstrings come from what is installed, which changes."""
         kept = self.work / "rows.json"
-        if kept.exists():
-            return json.loads(kept.read_text(encoding="utf-8"))
-        docs = ck.data.load("docstrings")
-        topics = np.bincount(docs["train"]["topic"]).argsort()[::-1][:TOPICS].tolist()
-        rows = {}
-        for split in ("train", "validation", "test"):
-            found = [row for row in docs[split] if row["topic"] in topics]
-            found = [{"text": row["text"], "label": topics.index(row["topic"])} for row in found]
-            order = np.random.default_rng(0).permutation(len(found))
-            rows[split] = found if split == "train" else [found[i] for i in order[:TEST]]
-        kept.write_text(json.dumps(rows), encoding="utf-8")
-        return rows
+        if not kept.exists():
+            kept.write_text(json.dumps(SOURCES[task]()), encoding="utf-8")
+        return json.loads(kept.read_text(encoding="utf-8"))
 
     def as_texts(self, rows: list) -> ck.data.Texts:
         return ck.data.Texts(rows, self.start.tokenizer, max_length=128)
@@ -112,12 +139,13 @@ class Bench:
         """n labelled rows, equally many of each library."""
         rng = np.random.default_rng([n, number])
         labels = np.array([row["label"] for row in self.rows["train"]])
-        picked = [rng.permutation(np.flatnonzero(labels == topic))[: n // TOPICS] for topic in range(TOPICS)]
+        each = [np.flatnonzero(labels == topic) for topic in range(self.topics)]
+        picked = [rng.permutation(rows)[: n // self.topics] for rows in each]
         return [self.rows["train"][i] for i in rng.permutation(np.concatenate(picked))]
 
     def fine_tuned(self, arm: str, n: int, draw: int, lr: float, split: str) -> float:
         """Accuracy on a split after fine-tuning a copy of the arm's encoder on n labels."""
-        objective = ck.objectives.FineTune(copy.deepcopy(self.encoder(arm, draw)), classes=TOPICS, seed=draw)
+        objective = ck.objectives.FineTune(copy.deepcopy(self.encoder(arm, draw)), classes=self.topics, seed=draw)
         how = dict(epochs=EPOCHS.get(n, 8), batch_size=16, lr=lr, seed=draw, progress=False)
         ck.fit(objective.train(), self.as_texts(self.drawn(n, draw)), **how)
         rows = sorted(self.rows[split], key=lambda row: len(row["text"]))
@@ -136,7 +164,7 @@ class Bench:
         rows, asked = self.drawn(n, draw), self.rows[split]
         words = TfidfVectorizer(sublinear_tf=True) if arm == "TF-IDF" else CountVectorizer()
         seen, labels = words.fit_transform([row["text"] for row in rows]), [row["label"] for row in rows]
-        model = LogisticRegressionCV(Cs=np.logspace(-2, 3, 6), cv=min(3, n // TOPICS), max_iter=3000)
+        model = LogisticRegressionCV(Cs=np.logspace(-2, 3, 6), cv=min(3, n // self.topics), max_iter=3000)
         model.fit(seen, labels)
         return model.score(words.transform([row["text"] for row in asked]), [row["label"] for row in asked])
 
@@ -144,7 +172,7 @@ class Bench:
 def learned(bench: Bench, table: Table) -> None:
     """Each encoder's masked LM on the test rows, which no post-training has read."""
     held = [row["text"] for row in bench.rows["test"]]
-    for arm in ARMS:
+    for arm in bench.arms:
         for number in range(POSTS if ARMS[arm] else 1):
             if not table.has(arm, number):
                 found = held_out_loss(bench.encoder(arm, number), held, bench.texts)
@@ -154,18 +182,18 @@ def learned(bench: Bench, table: Table) -> None:
 def rates(bench: Bench, table: Table) -> dict[str, float]:
     """The rate of each arm: the best mean of three draws of 96 labels, on the validation rows."""
     scores: dict[tuple, list[float]] = {}
-    for lr, draw, arm in itertools.product(RATES, SEARCHED, ARMS):
+    for lr, draw, arm in itertools.product(RATES, SEARCHED, bench.arms):
         if not table.has(arm, lr, draw):
             score = bench.fine_tuned(arm, 96, draw, lr, "validation")
             table.add({"arm": arm, "lr": lr, "draw": draw, "n": 96, "validation": score})
     for row in table.rows:
         scores.setdefault((row["arm"], float(row["lr"])), []).append(float(row["validation"]))
-    return {arm: max(RATES, key=lambda lr: sum(scores[arm, lr])) for arm in ARMS}
+    return {arm: max(RATES, key=lambda lr: sum(scores[arm, lr])) for arm in bench.arms}
 
 
 def one_draw(bench: Bench, table: Table, draw: int, chosen: dict[str, float]) -> None:
     """Every arm with every number of labels, on the labelled rows of a draw."""
-    for n, arm in itertools.product(SIZES, (*COUNTERS, *ARMS)):
+    for n, arm in itertools.product(bench.sizes, (*COUNTERS, *bench.arms)):
         control = arm == "untrained" and draw % POSTS  # seven of its draws are enough
         if control or table.has(arm, n, draw):
             continue
@@ -183,17 +211,22 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder of recorded tables")
     parser.add_argument("--work", type=Path, default=Path("runs/labels"), help="folder of the post-trained encoders")
     parser.add_argument("--draws", type=int, nargs="+", default=list(range(21)))
+    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="numbers of labels")
+    parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=list(ARMS))
+    parser.add_argument("--task", default="docstrings", choices=list(SOURCES))
+    parser.add_argument("--amount", type=int, help="sentences of post-training; all by default")
     args = parser.parse_args()
     torch.set_num_threads(1)
     args.out.mkdir(parents=True, exist_ok=True)
-    keys = {"labels_rates": ("arm", "lr", "draw"), "labels": ("arm", "n", "draw"), "labels_learned": ("arm", "post")}
-    tables = {name: Table(args.out / f"{name}.csv", key) for name, key in keys.items()}
-    bench, began = Bench(args.work), time.process_time()
-    chosen = rates(bench, tables["labels_rates"])
+    asked = f"_{args.task}" * (args.task != "docstrings") + f"_{args.amount}" * bool(args.amount)
+    keys = {"_rates": ("arm", "lr", "draw"), "": ("arm", "n", "draw"), "_learned": ("arm", "post")}
+    tables = {part: Table(args.out / f"labels{asked}{part}.csv", key) for part, key in keys.items()}
+    bench, began = Bench(args), time.process_time()
+    chosen = rates(bench, tables["_rates"])
     for draw in args.draws:
-        one_draw(bench, tables["labels"], draw, chosen)
-    learned(bench, tables["labels_learned"])
-    settings = {"sizes": sorted(SIZES), "posts": POSTS, "unlabelled": len(bench.rows["train"])}
+        one_draw(bench, tables[""], draw, chosen)
+    learned(bench, tables["_learned"])
+    settings = {"sizes": sorted(args.sizes), "posts": POSTS, "unlabelled": len(bench.texts)}
     for table in tables.values():
         if table.grew:
             write_origin(table.path, "labels", time.process_time() - began, settings)

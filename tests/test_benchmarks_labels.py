@@ -31,18 +31,19 @@ def test_labels_are_the_same_for_all_arms(monkeypatch, tmp_path):
     few = {arm: how and (how[0], how[1] // 300) for arm, how in arms.items()}
     small = dict(SIZES=(24,), RATES=(1e-3,), SEARCHED=(102,), POSTS=2)
     small["EPOCHS"] = {24: 1, 96: 1}
-    main, read = script(
-        monkeypatch, tmp_path, "labels", "--draws", "0", "1", ARMS=few, **small
-    )
+    asked = "--draws 0 1 --amount 80".split()
+    main, read = script(monkeypatch, tmp_path, "labels", *asked, ARMS=few, **small)
     main()
-    found = {(row["arm"], row["draw"]): row["post"] for row in read("labels")}
+    found = {(row["arm"], row["draw"]): row["post"] for row in read("labels_80")}
     assert len(found) == 8 + 7  # a draw has no row of the untrained encoder
     assert found["TAPT", "1"] == "1" and not found["plain", "1"]
-    learned = {(row["arm"], row["post"]): row["loss"] for row in read("labels_learned")}
+    learned = {
+        (row["arm"], row["post"]): row["loss"] for row in read("labels_80_learned")
+    }
     assert len(set(learned.values())) == len(learned) == 2 + 4 * 2
     monkeypatch.setattr(ck, "fit", None)
     main()
-    assert len(read("labels")) == len(found)
+    assert len(read("labels_80")) == len(found)
 
 
 def test_both_losses_have_the_noisy_rows_of_a_draw(monkeypatch, tmp_path):
