@@ -197,6 +197,8 @@ def one_draw(bench: Bench, table: Table, draw: int, chosen: dict[str, float]) ->
         control = arm == "untrained" and draw % POSTS  # seven of its draws are enough
         if control or table.has(arm, n, draw):
             continue
+        if arm in ARMS:
+            bench.encoder(arm, draw)  # so that no row has the seconds of a post-training
         began, row = time.process_time(), {"arm": arm, "n": n, "draw": draw, "post": "", "lr": ""}
         if arm in COUNTERS:
             row["test"] = bench.counted(arm, n, draw, "test")
