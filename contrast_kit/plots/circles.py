@@ -85,6 +85,7 @@ def circle(
         panel.set(**ends, aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
         panel.set_xlabel("first number")
         y_label(panel, "second number")
+        panel.label_outer()
     if names is None:
         legend(figure, ncols=4 * len(drawn), handletextpad=0.2)
     return figure
