@@ -29,24 +29,24 @@ SHOWN = {  # which figure of a notebook, counted from 0
     "00": 3,
     "01": 0,
     "02": 2,
-    "02b": 0,
-    "03": 6,
+    "02b": 2,
+    "03": 9,
     "04": 2,
-    "05": 3,
-    "06": 4,
+    "05": 2,
+    "06": 9,
     "07": 4,
     "07b": 3,
-    "08": 10,
-    "09": 3,
-    "09b": 0,
+    "08": 4,
+    "09": 2,
+    "09b": 1,
     "10": 1,
     "10b": 0,
     "11": 3,
-    "12": 2,
+    "12": 1,
     "13": 0,
     "13b": 0,
 }
-FROM = {"03": (0, 1), "05": (0, 1), "09b": (0.35, 0.5), "10": (0.7, 0)}
+FROM = {"05": (0.1, 0.2), "10": (0.7, 0)}
 """Which part of it, from the left and from the top, where that is not the upper left one."""
 WIDE, HIGH = 240, 150  # pixels of a thumbnail
 
