@@ -6,16 +6,18 @@
 
 DATA holds GLUE's folders (or `glue_data`) and `blimp`. Fine-tuning: SST-2, STS-B, MRPC and RTE, at most
 `--rows` training rows, three epochs, tested on GLUE's validation rows. A rate is chosen for each encoder and task on
-300 training rows that are then left out for all; the seeds draw the head, the order of the rows and dropout. A stopped
-run continues: a row that is in the table is not measured again. BLiMP masks each word, so it is not asked of encoders
-that were not taught words (ELECTRA's), nor of those that never read a [MASK] (COCO-LM's: `--no-blimp NAME`). These have
-a copy head beside them, if they were saved with it, which doubts words that do not belong: there a sentence's score is
-the sum of log p_copy over its tokens, one pass where masked LM takes one per token. New weights have the first
-encoder's shape. In the table an encoder has the name of its folder, or of the folder around `encoder`.
+300 training rows that are then left out for all (table `books_exam_rates`); the seeds draw the head, the order of the
+rows and dropout. A stopped run continues: a row that is in the table is not measured again. BLiMP masks each word, so
+it is not asked of encoders that were not taught words (ELECTRA's), nor of those that never read a [MASK] (COCO-LM's:
+`--no-blimp NAME`). These have a copy head beside them, if they were saved with it, which doubts words that do not
+belong: there a sentence's score is the sum of log p_copy over its tokens, one pass where masked LM takes one per token.
+New weights have the first encoder's shape. In the table an encoder has the name of its folder, or of the folder around
+`encoder`.
 """
 
 import argparse
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -31,7 +33,7 @@ from contrast_kit.tasks.standard import has_word_head, random_twin
 
 PARTS = ("glue", "sts", "blimp", "geometry", "fine-tuned")
 TASKS = ("sst2", "stsb", "mrpc", "rte")
-RATES = (1e-4, 3e-4, 1e-3)
+RATES = (1e-4, 3e-4, 1e-3, 3e-3)
 CHOSEN_ON = 300
 NEW = "new weights"
 
@@ -93,6 +95,7 @@ def within_words(name: str, encoder: ck.Encoder, options: argparse.Namespace, ta
 
 def fine_tuned(name: str, start: ck.Encoder, options: argparse.Namespace, table: Results) -> None:
     """One row per task and seed, with the rate beside the value."""
+    tried = Table(options.out / "books_exam_rates.csv", ("encoder", "measurement", "sizes", "lr"))
     for task in options.tasks:
         home = options.data / "glue_data"
         data = ck.tasks.load(f"glue/{task}", folder=home if home.is_dir() else options.data)
@@ -112,10 +115,20 @@ def fine_tuned(name: str, start: ck.Encoder, options: argparse.Namespace, table:
             metric = data.task.metrics[0]
             return 100 * ck.tasks.score(data.task, tuned.predict(test), test["label"])[metric]
 
-        chosen = table.rate(name, *key) or max(RATES, key=lambda lr: value(lr, 100, held))
+        search = partial(searched, tried, (name, *key[1:]), partial(value, seed=100, test=held))
+        chosen = table.rate(name, *key) or search()
         for seed in missing:
             found = value(chosen, seed, data.validation)
             table.add(row(name, *key, seed, found, lr=chosen))
+
+
+def searched(tried: Table, key: tuple[str, ...], value: Callable[[float], float]) -> float:
+    """The rate with the highest value; each is tried once, and kept."""
+    for lr in RATES:
+        if not tried.has(*key, lr):
+            tried.add(dict(zip(tried.keys, (*key, lr), strict=True)) | {"value": value(lr)})
+    found = [row for row in tried.rows if tuple(row[name] for name in tried.keys[:-1]) == key]
+    return float(max(found, key=lambda row: float(row["value"]))["lr"])
 
 
 def counted(options: argparse.Namespace, table: Results) -> None:
