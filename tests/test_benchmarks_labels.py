@@ -31,8 +31,10 @@ def test_labels_are_the_same_for_all_arms(monkeypatch, tmp_path):
     few = {arm: how and (how[0], how[1] // 300) for arm, how in arms.items()}
     small = dict(SIZES=(24,), RATES=(1e-3,), SEARCHED=(102,), POSTS=2)
     small["EPOCHS"] = {24: 1, 96: 1}
-    asked = "--draws 0 1 --amount 80".split()
-    main, read = script(monkeypatch, tmp_path, "labels", *asked, ARMS=few, **small)
+    small |= {"ARMS": few}
+    main, read = script(
+        monkeypatch, tmp_path, "labels", "--draws", "0", "1", "--amount=80", **small
+    )
     main()
     found = {(row["arm"], row["draw"]): row["post"] for row in read("labels_80")}
     assert len(found) == 8 + 7  # a draw has no row of the untrained encoder
