@@ -115,8 +115,9 @@ def fine_tuned(name: str, start: ck.Encoder, options: argparse.Namespace, table:
             metric = data.task.metrics[0]
             return 100 * ck.tasks.score(data.task, tuned.predict(test), test["label"])[metric]
 
-        search = partial(searched, tried, (name, *key[1:]), partial(value, seed=100, test=held))
-        chosen = table.rate(name, *key) or search()
+        chosen = table.rate(name, *key)
+        if chosen is None:
+            chosen = searched(tried, (name, *key[1:]), partial(value, seed=100, test=held))
         for seed in missing:
             found = value(chosen, seed, data.validation)
             table.add(row(name, *key, seed, found, lr=chosen))

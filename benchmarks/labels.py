@@ -90,6 +90,7 @@ class Bench:
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.work, self.sizes, self.arms = args.work, args.sizes, args.arms
+        self.asked = f"_{args.task}" * (args.task != "docstrings") + f"_{args.amount}" * bool(args.amount)
         self.work.mkdir(parents=True, exist_ok=True)
         self.rows = self.sentences(args.task)
         self.topics = len({row["label"] for row in self.rows["train"]})
@@ -102,7 +103,7 @@ class Bench:
 
     def sentences(self, task: str) -> dict[str, list[dict]]:
         """Rows by split, kept in `work`: docstrings come from what is installed, which changes."""
-        kept = self.work / "rows.json"
+        kept = self.work / f"rows_{task}.json"
         if not kept.exists():
             kept.write_text(json.dumps(SOURCES[task]()), encoding="utf-8")
         return json.loads(kept.read_text(encoding="utf-8"))
@@ -125,7 +126,7 @@ class Bench:
             names = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size")
             shape = {name: getattr(config, name) for name in names}
             return ck.Encoder.build("tiny", self.start.tokenizer, seed=0, pooling=self.start.pooling, **shape)
-        folder = self.work / f"{arm}-{number}".replace(" ", "-").replace(",", "")
+        folder = self.work / f"{arm}-{number}{self.asked}".replace(" ", "-").replace(",", "")
         if not (folder / "config.json").exists():
             method, steps = ARMS[arm]
             objective = method(ck.Encoder.from_pretrained("kit/books-mlm"), seed=number)
@@ -220,10 +221,9 @@ def main() -> None:
     args = parser.parse_args()
     torch.set_num_threads(1)
     args.out.mkdir(parents=True, exist_ok=True)
-    asked = f"_{args.task}" * (args.task != "docstrings") + f"_{args.amount}" * bool(args.amount)
-    keys = {"_rates": ("arm", "lr", "draw"), "": ("arm", "n", "draw"), "_learned": ("arm", "post")}
-    tables = {part: Table(args.out / f"labels{asked}{part}.csv", key) for part, key in keys.items()}
     bench, began = Bench(args), time.process_time()
+    keys = {"_rates": ("arm", "lr", "draw"), "": ("arm", "n", "draw"), "_learned": ("arm", "post")}
+    tables = {part: Table(args.out / f"labels{bench.asked}{part}.csv", key) for part, key in keys.items()}
     chosen = rates(bench, tables["_rates"])
     for draw in args.draws:
         one_draw(bench, tables[""], draw, chosen)

@@ -26,7 +26,7 @@ def script(monkeypatch, folder, name, *options, **changed):
 def test_labels_are_the_same_for_all_arms(monkeypatch, tmp_path):
     rows = [{"text": f"It returns {n} rows.", "label": n % 8} for n in range(96)]
     parts = json.dumps({"train": rows, "validation": rows[:9], "test": rows[:9]})
-    (tmp_path / "rows.json").write_text(parts)
+    (tmp_path / "rows_docstrings.json").write_text(parts)
     arms = benchmark_script("labels")["ARMS"]
     few = {arm: how and (how[0], how[1] // 300) for arm, how in arms.items()}
     small = dict(SIZES=(24,), RATES=(1e-3,), SEARCHED=(102,), POSTS=2)
